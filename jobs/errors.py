@@ -1,16 +1,16 @@
 """What can go wrong on the wire between web, scheduler, S3, SQS and worker.
 
-    JobsError
-    ├── TransientError            the same call may succeed later
-    │   ├── StorageUnavailable    S3 did not answer, throttled or refused us
-    │   ├── ObjectCorrupt         the bytes read are not the bytes that were stored
-    │   ├── QueueUnavailable      the whole SQS request failed: nothing is known to be sent
-    │   └── WebUnavailable        the web process did not answer a report
-    └── PermanentError            the same call will fail again
-        ├── ObjectMissing         S3 says that the key or version does not exist
-        ├── MessageInvalid        a queue message does not decode to a known schema
-        ├── ReportInvalid         a report body does not decode to a known schema
-        └── SignatureInvalid      a report is not signed by a holder of the secret
+JobsError
+├── TransientError            the same call may succeed later
+│   ├── StorageUnavailable    S3 did not answer, throttled or refused us
+│   ├── ObjectCorrupt         the bytes read are not the bytes that were stored
+│   ├── QueueUnavailable      the whole SQS request failed: nothing is known to be sent
+│   └── WebUnavailable        the web process did not answer a report
+└── PermanentError            the same call will fail again
+    ├── ObjectMissing         S3 says that the key or version does not exist
+    ├── MessageInvalid        a queue message does not decode to a known schema
+    ├── ReportInvalid         a report body does not decode to a known schema
+    └── SignatureInvalid      a report is not signed by a holder of the secret
 """
 
 
@@ -48,6 +48,11 @@ class QueueUnavailable(TransientError):
     """The whole SQS request failed; nothing is known to have been sent."""
 
     code = "queue_unavailable"
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        #: AWS's error code or the class of the client's error; safe to log and to show.
+        self.reason = reason
 
 
 class WebUnavailable(TransientError):

@@ -1,4 +1,4 @@
-"""The two things that cross process borders: JobMessage (scheduler → worker), Report (worker → web).
+"""What crosses process borders: JobMessage (scheduler → worker) and Report (worker → web).
 
 Both are frozen and versioned by `schema`. The encoding of a JobMessage is deterministic: the same
 message gives the same bytes on every send, whatever order jsonb gave its keys back in.
@@ -94,6 +94,18 @@ def encode_message(message: JobMessage) -> str:
     return body.decode("ascii")
 
 
+def decode_message(body: str) -> JobMessage:
+    """Return the message of an SQS body that `encode_message` made. Raises MessageInvalid."""
+    try:
+        envelope = json.loads(base64.b64decode(body, validate=True))
+    except (ValueError, RecursionError) as error:
+        raise MessageInvalid("body is not base64 of JSON") from error
+    kwargs = envelope.get("kwargs") if isinstance(envelope, dict) else None
+    if not isinstance(kwargs, dict):
+        raise MessageInvalid("body is not a job envelope")
+    return JobMessage.from_json(kwargs.get("message"))
+
+
 class ReportEvent(StrEnum):
     """What a worker can report about one import."""
 
@@ -155,7 +167,7 @@ class Report:
                 raise ReportInvalid("unknown report schema")
             result, error = value.pop("result", None), value.pop("error", None)
             report = cls(
-                **{**value, "event": ReportEvent(value.get("event"))},
+                **{**value, "event": ReportEvent(str(value.get("event")))},
                 result=ResultRef(**result) if result is not None else None,
                 error=ReportError(**error) if error is not None else None,
             )

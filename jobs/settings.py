@@ -1,0 +1,135 @@
+"""Settings that web, scheduler and worker share, one fragment per part; processes compose them.
+
+Read from environment variables of the same name. Secrets are SecretStr and never shown in errors.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+#: Standard Webhooks asks for 24 to 64 random bytes.
+#: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+MIN_SECRET_BYTES = 24
+SECRET_PREFIX = "whsec_"  # noqa: S105 - the public prefix of a secret, not a secret
+
+
+class Fragment(BaseSettings):
+    """Base of every fragment: unknown variables are ignored, wrong values are never echoed."""
+
+    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True, frozen=True)
+
+
+class LogSettings(Fragment):
+    """How a process writes its log."""
+
+    log_format: Literal["json", "pretty"] = "json"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+class AwsSettings(Fragment):
+    """Where AWS is. Credentials are read by boto3 itself and never pass through here."""
+
+    aws_endpoint_url: str | None = None
+    aws_region: str | None = None
+
+    @field_validator("aws_endpoint_url", "aws_region", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: object) -> object:
+        return value or None
+
+
+class StorageSettings(AwsSettings):
+    """The object store."""
+
+    s3_bucket: str = "torikomi"
+
+
+class QueueSettings(AwsSettings):
+    """The message queues: `{namespace}_{type}` and `{namespace}_{type}_dlq`."""
+
+    queue_namespace: str = "torikomi"
+
+
+class WebhookSettings(Fragment):
+    """The secrets that sign reports: the first signs, all verify."""
+
+    webhook_secrets: SecretStr
+
+    @field_validator("webhook_secrets")
+    @classmethod
+    def _secrets_decode(cls, value: SecretStr) -> SecretStr:
+        decode_secrets(value.get_secret_value())
+        return value
+
+    def secrets(self) -> list[bytes]:
+        """Return the decoded secrets in the order given."""
+        return decode_secrets(self.webhook_secrets.get_secret_value())
+
+
+def decode_secrets(text: str) -> list[bytes]:
+    """Decode a comma separated list of `whsec_<base64>`. Raises ValueError without the value."""
+    secrets = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        if not item.startswith(SECRET_PREFIX):
+            raise ValueError(f"each webhook secret starts with {SECRET_PREFIX}")
+        try:
+            secret = base64.b64decode(item.removeprefix(SECRET_PREFIX), validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueError("a webhook secret is not base64") from None
+        if len(secret) < MIN_SECRET_BYTES:
+            raise ValueError(f"each webhook secret needs at least {MIN_SECRET_BYTES} bytes")
+        secrets.append(secret)
+    if not secrets:
+        raise ValueError("at least one webhook secret is needed")
+    return secrets
+
+
+class WorkerSettings(LogSettings, StorageSettings, QueueSettings, WebhookSettings):
+    """Everything a worker may know. There is no database here, on purpose."""
+
+    web_url: str
+    worker_queues: str = "page_import,code2des"
+    worker_threads: int = Field(default=2, ge=1, le=10)
+    worker_temp_dir: Path | None = None
+    parse_wall_seconds: float = Field(default=600, gt=0)
+    parse_cpu_seconds: int = Field(default=300, ge=1)
+    parse_memory_bytes: int = Field(default=1 << 30, ge=64 << 20)
+    parse_output_bytes: int = Field(default=256 << 20, ge=1 << 10)
+    parse_page_limit: int = Field(default=20_000, ge=1)
+    #: An invisible message of a killed worker comes back after this; it is extended while held.
+    visibility_seconds: int = Field(default=120, ge=1, le=43_200)
+    heartbeat_seconds: float = Field(default=30, gt=0)
+    #: Longest time a job may keep its message invisible: fetch, parse and every wait inside.
+    job_deadline_seconds: float = Field(default=6 * 3600, gt=0, le=42_000)
+    #: Visibility after the first, second … failed receive; the last value repeats.
+    backoff_seconds: str = "10,60,300,900"
+    long_poll_seconds: int = Field(default=10, ge=1, le=20)
+    progress_seconds: float = Field(default=10, gt=0, le=30)
+    #: Pause between two probes of a closed gate (S3 or web unreachable).
+    probe_seconds: float = Field(default=5, gt=0)
+    #: How long a report of an import that the web does not know is tried again.
+    unknown_import_seconds: float = Field(default=10, ge=0)
+    stop_seconds: float = Field(default=15, gt=0, le=19)
+    #: Messages visible but none started for this long: the process exits for its supervisor.
+    watchdog_seconds: float = Field(default=300, gt=0)
+
+    def queues(self) -> list[str]:
+        """Return the import types whose queues this worker consumes."""
+        return [name for name in (part.strip() for part in self.worker_queues.split(",")) if name]
+
+    def backoffs(self) -> list[int]:
+        """Return the visibility back-offs in seconds."""
+        return [int(part) for part in self.backoff_seconds.split(",")]
+
+    @field_validator("backoff_seconds")
+    @classmethod
+    def _backoffs_are_numbers(cls, value: str) -> str:
+        if not all(part.strip().isdigit() for part in value.split(",")):
+            raise ValueError("BACKOFF_SECONDS is a comma separated list of whole seconds")
+        return value

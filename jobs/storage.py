@@ -1,0 +1,298 @@
+"""The object store: source files in, results in, both out again, verified.
+
+Every trouble of S3 or the way to it is StorageUnavailable; only S3's own word that a key or
+version does not exist is ObjectMissing. Without ListBucket S3 answers 403 for a missing key, so
+403 is trouble of ours, never "missing".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote, unquote
+
+import structlog
+
+from jobs import s3
+from jobs.errors import JobsError, ObjectCorrupt, ObjectMissing, StorageUnavailable
+from jobs.settings import StorageSettings
+
+#: Size of the parts of a multipart upload; up to one part the upload is one PutObject.
+PART_BYTES = 8 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+_READ_BYTES = 256 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """Where a source file is and what its bytes are."""
+
+    bucket: str
+    key: str
+    version: str | None
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class SourceMetadata:
+    """What the uploader called a source file."""
+
+    file_name: str
+    content_type: str
+
+
+@dataclass(frozen=True)
+class ListedObject:
+    """One key found by `list_older_than`."""
+
+    key: str
+    size_bytes: int
+    modified_at: datetime
+
+
+class Readable(Protocol):
+    """A stream of bytes; `read` returns b"" at the end and may return less than asked."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def source_key(child_id: str) -> str:
+    """Return the key of a child's source file."""
+    return f"imports/{child_id}/source"
+
+
+def result_key(child_id: str, parser_version: str, sha256: str) -> str:
+    """Return the key of a result, derived from what it is; never taken from a request."""
+    return f"imports/{child_id}/results/{parser_version}-{sha256}"
+
+
+class Storage:
+    """One bucket through one boto3 client, for all threads. Building it needs no network."""
+
+    def __init__(self, settings: StorageSettings) -> None:
+        self.bucket = settings.s3_bucket
+        self._client = s3.client(settings)
+
+    def check(self) -> None:
+        """Ask S3 whether the bucket answers. Raises StorageUnavailable."""
+        try:
+            self._call("head_bucket")
+        except ObjectMissing as error:
+            raise StorageUnavailable("bucket does not exist") from error
+
+    def put_source(
+        self, child_id: str, stream: Readable, *, file_name: str, content_type: str
+    ) -> StoredObject:
+        """Store a stream of unknown length, hashing on the way; memory is two parts at most.
+
+        Raises StorageUnavailable, or whatever the stream raises; nothing of a multipart upload is
+        left behind then.
+        """
+        key = source_key(child_id)
+        about = {
+            "Key": key,
+            "ContentType": content_type if content_type.isascii() else "application/octet-stream",
+            "Metadata": {"import-id": child_id, "file-name": quote(file_name, safe="")},
+        }
+        digest = hashlib.sha256()
+        first = _read_part(stream)
+        digest.update(first)
+        second = _read_part(stream) if len(first) == PART_BYTES else bytearray()
+        if not second:
+            version = self._call("put_object", **about, Body=first).get("VersionId")
+            return StoredObject(self.bucket, key, version, len(first), digest.hexdigest())
+        digest.update(second)
+        upload = _MultipartUpload(self, about)
+        try:
+            size = upload.send(first) + upload.send(second)
+            del first, second
+            while part := _read_part(stream):
+                digest.update(part)
+                size += upload.send(part)
+            version = upload.complete()
+        except BaseException:
+            upload.abort()
+            raise
+        return StoredObject(self.bucket, key, version, size, digest.hexdigest())
+
+    def fetch_source(
+        self, key: str, version: str | None, destination: Path, *, size_bytes: int, sha256: str
+    ) -> SourceMetadata:
+        """Download to `destination` in chunks and check length and digest.
+
+        Raises ObjectMissing, ObjectCorrupt, StorageUnavailable.
+        """
+        answer = self._get(key, version)
+        self._download(answer, destination, size_bytes=size_bytes, sha256=sha256)
+        name = unquote(answer.get("Metadata", {}).get("file-name", ""))
+        return SourceMetadata(name, str(answer.get("ContentType", "")))
+
+    def open_source(self, key: str, version: str | None) -> Iterator[bytes]:
+        """Return the bytes in chunks; the request is made before the first one is asked for.
+
+        Raises ObjectMissing at once, StorageUnavailable also while iterating.
+        """
+        return _chunks(self._get(key, version))
+
+    def put_result(self, child_id: str, parser_version: str, path: Path) -> tuple[str, int]:
+        """Store a result under its own digest, once; return (sha256, size).
+
+        Repeatable: the same bytes already there are as good. Raises StorageUnavailable.
+        """
+        with path.open("rb") as body:
+            digest = hashlib.file_digest(body, "sha256").hexdigest()
+        key = result_key(child_id, parser_version, digest)
+        with path.open("rb") as body:
+            try:
+                self._call(
+                    "put_object",
+                    Key=key,
+                    Body=body,
+                    ContentType="application/gzip",
+                    IfNoneMatch="*",
+                )
+            except s3.AlreadyStored:
+                log.info("result_already_stored", import_id=child_id)
+        return digest, path.stat().st_size
+
+    def find_result(self, child_id: str, parser_version: str) -> tuple[str, int] | None:
+        """Return (sha256, size) of a stored result of this parser version, or None."""
+        prefix = result_key(child_id, parser_version, "")
+        answer = self._call("list_objects_v2", Prefix=prefix, MaxKeys=1)
+        for entry in answer.get("Contents", []):
+            return str(entry["Key"]).removeprefix(prefix), int(entry["Size"])
+        return None
+
+    def fetch_result(
+        self,
+        child_id: str,
+        parser_version: str,
+        sha256: str,
+        size_bytes: int,
+        destination: Path,
+    ) -> None:
+        """Download and check. Raises ObjectMissing, ObjectCorrupt, StorageUnavailable."""
+        answer = self._get(result_key(child_id, parser_version, sha256), None)
+        self._download(answer, destination, size_bytes=size_bytes, sha256=sha256)
+
+    def delete_source(self, key: str, version: str | None) -> None:
+        """Remove a source after a refused request; what fails is left to the orphan collection."""
+        try:
+            self._call("delete_object", Key=key, **_version(version))
+        except JobsError as error:
+            log.warning("source_not_removed", object_key=key, error_code=error.code)
+
+    def list_older_than(self, cutoff: datetime, *, after: str = "") -> Iterator[ListedObject]:
+        """Yield objects last modified before `cutoff` (aware), in key order, from key `after` on.
+
+        Raises StorageUnavailable while iterating.
+        """
+        request: dict[str, str] = {"Prefix": "imports/", "StartAfter": after}
+        while True:
+            answer = self._call("list_objects_v2", **request)
+            for entry in answer.get("Contents", []):
+                if entry["LastModified"] < cutoff:
+                    yield ListedObject(entry["Key"], int(entry["Size"]), entry["LastModified"])
+            if not answer.get("IsTruncated"):
+                return
+            request["ContinuationToken"] = answer["NextContinuationToken"]
+
+    def delete(self, key: str) -> int:
+        """Remove every version of one key for good; return how many. Raises StorageUnavailable."""
+        answer = self._call("list_object_versions", Prefix=key)
+        entries = [*answer.get("Versions", []), *answer.get("DeleteMarkers", [])]
+        versions = [entry["VersionId"] for entry in entries if entry["Key"] == key]
+        for version in versions:
+            self._call("delete_object", Key=key, VersionId=version)
+        return len(versions)
+
+    def _get(self, key: str, version: str | None) -> dict[str, Any]:
+        return self._call("get_object", Key=key, **_version(version))
+
+    def _download(
+        self, answer: dict[str, Any], destination: Path, *, size_bytes: int, sha256: str
+    ) -> None:
+        chunks = _chunks(answer)
+        with closing(chunks), destination.open("wb") as file:
+            if answer.get("ContentLength") != size_bytes:
+                raise ObjectCorrupt("object has another length than recorded")
+            digest = hashlib.sha256()
+            for chunk in chunks:
+                digest.update(chunk)
+                file.write(chunk)
+        if digest.hexdigest() != sha256:
+            raise ObjectCorrupt("object has another digest than recorded")
+
+    def _call(self, operation: str, **request: Any) -> dict[str, Any]:
+        with s3.translated(operation):
+            answer: dict[str, Any] = getattr(self._client, operation)(Bucket=self.bucket, **request)
+            return answer
+
+
+class _MultipartUpload:
+    """Sequential parts of one object; complete or abort it."""
+
+    def __init__(self, storage: Storage, about: dict[str, Any]) -> None:
+        self._call = storage._call
+        self._parts: list[dict[str, Any]] = []
+        created = self._call("create_multipart_upload", **about)
+        self._name = {"Key": about["Key"], "UploadId": created["UploadId"]}
+
+    def send(self, part: bytearray) -> int:
+        number = len(self._parts) + 1
+        answer = self._call("upload_part", **self._name, PartNumber=number, Body=part)
+        self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
+        return len(part)
+
+    def complete(self) -> str | None:
+        try:
+            answer = self._call(
+                "complete_multipart_upload",
+                **self._name,
+                MultipartUpload={"Parts": self._parts},
+                IfNoneMatch="*",
+            )
+        except s3.AlreadyStored as error:
+            raise StorageUnavailable("the key is taken") from error
+        return answer.get("VersionId")
+
+    def abort(self) -> None:
+        try:
+            self._call("abort_multipart_upload", **self._name)
+        except JobsError as error:
+            log.warning("upload_not_aborted", object_key=self._name["Key"], error_code=error.code)
+
+
+def _version(version: str | None) -> dict[str, str]:
+    return {} if version is None else {"VersionId": version}
+
+
+def _read_part(stream: Readable) -> bytearray:
+    part = bytearray()
+    while len(part) < PART_BYTES:
+        chunk = stream.read(min(_READ_BYTES, PART_BYTES - len(part)))
+        if not chunk:
+            break
+        part += chunk
+    return part
+
+
+def _chunks(answer: dict[str, Any]) -> Generator[bytes, None, None]:
+    body = answer["Body"]
+    try:
+        while True:
+            with s3.translated("get_object"):
+                chunk = body.read(_CHUNK_BYTES)
+            if not chunk:
+                return
+            yield chunk
+    finally:
+        body.close()
