@@ -1,0 +1,29 @@
+"""The objects that `create_app` builds and the views use; one set per application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from flask import current_app
+
+from jobs.storage import Storage
+from web.cognito import SignIn, TokenVerifier
+from web.settings import WebSettings
+
+EXTENSION = "torikomi"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """What a view may reach besides the models."""
+
+    settings: WebSettings
+    storage: Storage
+    verifier: TokenVerifier
+    sign_in: SignIn
+
+
+def services() -> Services:
+    """Return the services of the running application."""
+    return cast(Services, current_app.extensions[EXTENSION])

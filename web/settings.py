@@ -1,0 +1,48 @@
+"""What the web process is told by its environment."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr, field_validator
+
+from jobs.settings import AwsSettings, WebhookSettings
+
+MIN_SESSION_SECRET_BYTES = 32
+
+
+class WebSettings(AwsSettings, WebhookSettings):
+    """Settings of the HTTP edge; database, storage and log settings are fragments of their own."""
+
+    cognito_issuer: str
+    cognito_jwks_url: str
+    cognito_client_id: str
+    cognito_user_pool_id: str = ""
+    cognito_endpoint_url: str | None = None
+
+    session_secret: SecretStr
+    secure_cookies: bool = True
+    session_idle_seconds: int = Field(default=8 * 3600, ge=60)
+    session_absolute_seconds: int = Field(default=7 * 24 * 3600, ge=60)
+
+    #: The largest single file; 10 MB is the everyday case.
+    max_upload_bytes: int = Field(default=64 << 20, ge=1)
+    max_batch_files: int = Field(default=500, ge=1, le=10_000)
+    #: A body that is silent this long, or slower than the rate, is answered 408.
+    body_idle_seconds: float = Field(default=30, gt=0)
+    body_min_bytes_per_second: int = Field(default=1024, ge=1)
+    #: The largest result object, inflated, that a report may bring in.
+    max_result_bytes: int = Field(default=512 << 20, ge=1)
+
+    #: Shown on the sign-in page of the embedded default only.
+    local_login_hint: str = ""
+
+    @field_validator("session_secret")
+    @classmethod
+    def _secret_is_long(cls, value: SecretStr) -> SecretStr:
+        if len(value.get_secret_value().encode()) < MIN_SESSION_SECRET_BYTES:
+            raise ValueError(f"SESSION_SECRET needs at least {MIN_SESSION_SECRET_BYTES} bytes")
+        return value
+
+    @field_validator("cognito_endpoint_url", mode="before")
+    @classmethod
+    def _empty_endpoint_is_unset(cls, value: object) -> object:
+        return value or None
