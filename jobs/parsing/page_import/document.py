@@ -1,0 +1,90 @@
+"""What a format gives back: a document head and pages one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jobs.parsing.budget import Budget
+
+#: Text formats without pages of their own are cut near this many characters.
+SECTION_CHARACTERS = 200_000
+#: Documents with more pages are refused.
+MAX_PAGES = 5_000
+Table = list[list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One file to read: where it is, what its bytes say it is, and what the caller wants."""
+
+    path: Path
+    file_name: str
+    detected_type: str
+    options: Mapping[str, Any]
+    budget: Budget
+    warnings: tuple[str, ...] = ()
+
+    def read(self) -> bytes:
+        """Return the whole file; for text formats, which need it whole to find the encoding."""
+        return self.path.read_bytes()
+
+    def option(self, name: str) -> str | None:
+        """Return a text option or None."""
+        value = self.options.get(name)
+        return value if isinstance(value, str) and value else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """One line of a document's outline."""
+
+    title: str
+    level: int
+    page: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page: width and height in points where the format has them."""
+
+    number: int
+    text: str
+    markdown: str
+    tables: list[Table] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    width: float | None = None
+    height: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """Head of a document and its pages; `pages` may be read once."""
+
+    page_count: int
+    pages: Iterator[Page]
+    title: str | None = None
+    author: str | None = None
+    encoding: str | None = None
+    language: str | None = None
+    outline: list[Heading] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def head(self) -> dict[str, Any]:
+        """Return the keys of the document line that the format knows."""
+        return {
+            "page_count": self.page_count,
+            "title": self.title,
+            "author": self.author,
+            "encoding": self.encoding,
+            "language": self.language,
+            "outline": [asdict(heading) for heading in self.outline],
+            "warnings": self.warnings,
+        }
+
+
+def page_line(page: Page) -> dict[str, Any]:
+    """Return the result line of a page."""
+    return {"page": asdict(page)}

@@ -1,0 +1,25 @@
+"""Guess the language of a text from its scripts; None when the script does not tell."""
+
+from __future__ import annotations
+
+import re
+
+_SAMPLE_CHARACTERS = 20_000
+_KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+def guess_language(text: str) -> str | None:
+    """Return `ja`, `ko`, `zh` or None; Latin letters alone are no evidence for one language."""
+    sample = text[:_SAMPLE_CHARACTERS]
+    letters = len(_LETTERS.findall(sample))
+    if not letters:
+        return None
+    kana, hangul, han = (len(pattern.findall(sample)) for pattern in (_KANA, _HANGUL, _HAN))
+    if hangul * 10 > letters:
+        return "ko"
+    if (kana + han) * 10 > letters and kana * 20 > han:
+        return "ja"
+    return "zh" if han * 2 > letters else None

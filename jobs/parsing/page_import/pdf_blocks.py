@@ -1,0 +1,171 @@
+"""Lines become paragraphs, list items and headings.
+
+A line goes on in the next one when it is full, the next is not indented, and both have one size.
+Two CJK characters join without a space; pdfium keeps every line end, and a reader wants none of
+them inside a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from jobs.parsing.page_import.markup import escape_markdown, heading
+from jobs.parsing.page_import.pdf_characters import Line
+
+_HEADING_RATIO = 1.15
+_MAX_HEADING_CHARACTERS = 120
+_MAX_LEVELS = 4
+_CJK = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff\uac00-\ud7a3]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_BULLET = re.compile("[•●○◦▪■◆◇・‣–*-]\\s*(?=\\S)")
+_ITEM = re.compile(
+    r"(?:[•●○◦▪■◆◇※‣]|・(?=\S)|[-–*]\s|[(（]?(?:\d{1,3}|[a-zA-Zア-ン一二三四五六七八九十ivx]{1,3})[.)）．、]\s?"
+    r"|[①-⑳]|第\s*[0-9０-９一二三四五六七八九十百]+\s*[章節条項]|\d+(?:\.\d+)+\s)"
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """Size of body text and the larger sizes that make headings, largest first."""
+
+    body: float = 0.0
+    headings: tuple[float, ...] = ()
+
+    @classmethod
+    def from_sizes(cls, sizes: Counter[float]) -> Style:
+        """Learn from the number of characters per size."""
+        known = Counter({size: count for size, count in sizes.items() if size > 0})
+        if not known:
+            return cls()
+        body = min(known.items(), key=lambda entry: (-entry[1], entry[0]))[0]
+        larger = sorted((size for size in known if size >= body * _HEADING_RATIO), reverse=True)
+        return cls(body, tuple(larger))
+
+    def level(self, line: Line) -> int | None:
+        """Return the heading level that the size of `line` stands for."""
+        if not self.body or line.size < self.body * _HEADING_RATIO:
+            return None
+        text = line.text.strip()
+        if len(text) > _MAX_HEADING_CHARACTERS or text.endswith("。") or len(text) < 2:
+            return None
+        if not re.search(r"\w", text):
+            return None
+        above = [size for size in self.headings if size > line.size * 1.03]
+        return min(len(above) + 1, _MAX_LEVELS)
+
+
+@dataclass
+class Block:
+    """A paragraph, or a heading when it has a level."""
+
+    lines: list[Line] = field(default_factory=list)
+    level: int | None = None
+    text: str = ""
+
+
+def find_blocks(
+    lines: Sequence[Line], style: Style, title_level: Callable[[str], int | None]
+) -> list[Block]:
+    """Group the lines of a page into blocks, in their order."""
+    edges = _right_edges(lines)
+    blocks: list[Block] = []
+    for index, line in enumerate(lines):
+        level = title_level(line.text) or style.level(line)
+        before = lines[index - 1] if index else None
+        if before is not None and _continues(blocks[-1], before, line, level, edges[index - 1]):
+            blocks[-1].text = join(blocks[-1].text, line.text, broken=before.broken)
+            blocks[-1].lines.append(line)
+        else:
+            blocks.append(Block([line], level, line.text))
+    return blocks
+
+
+def _continues(block: Block, before: Line, line: Line, level: int | None, edge: float) -> bool:
+    if block.level != level or not before.size or not line.size:
+        return False
+    if not _adjacent(before, line) or _ITEM.match(line.text.lstrip()):
+        return False
+    if level is not None:
+        return True
+    em = before.size * 0.7
+    first = block.lines[0]
+    indented = line.left > before.left + em and not (
+        len(block.lines) == 1 and _ITEM.match(first.text.lstrip())
+    )
+    if indented:
+        return False
+    return before.broken or before.right + _first_word(line, em) >= edge
+
+
+def _first_word(line: Line, em: float) -> float:
+    """Return the width that would have been needed to set the start of `line` one line higher."""
+    text = line.text.lstrip()
+    if _CJK.match(text):
+        return 2.5 * em
+    word = text.split(maxsplit=1)[0] if text else ""
+    return (len(word) + 1) * 0.55 * em
+
+
+def _adjacent(before: Line, line: Line) -> bool:
+    size = max(before.size, 1.0)
+    gap = before.bottom - line.top
+    return (
+        abs(before.size - line.size) <= 0.2 * size
+        and line.top < before.top
+        and -0.6 * size < gap < 0.8 * size
+        and line.left < before.right
+        and line.right > before.left
+    )
+
+
+def _right_edges(lines: Sequence[Line]) -> list[float]:
+    """Return for each line the right edge of the run of adjacent lines that it stands in."""
+    edges = [line.right for line in lines]
+    start = 0
+    for index in range(1, len(lines) + 1):
+        if index < len(lines) and _adjacent(lines[index - 1], lines[index]):
+            continue
+        widest = max(edges[start:index])
+        edges[start:index] = [widest] * (index - start)
+        start = index
+    return edges
+
+
+def join(first: str, second: str, *, broken: bool = False) -> str:
+    """Join two lines of one paragraph: no space between CJK characters or after a broken word."""
+    left, right = first.rstrip(), second.lstrip()
+    if not left or not right:
+        return left + right
+    if broken:
+        return left.removesuffix("-") + right
+    both_cjk = _CJK.match(left[-1]) and _CJK.match(right[0])
+    if both_cjk and not (_HANGUL.match(left[-1]) and first != left):
+        return left + right
+    return f"{left} {right}"
+
+
+def write_text(blocks: Sequence[Block]) -> str:
+    """Return the plain text of a page: one paragraph a line."""
+    return "\n".join(block.text.strip() for block in blocks)
+
+
+def write_markdown(blocks: Sequence[Block]) -> str:
+    """Return the Markdown of a page."""
+    parts: list[str] = []
+    previous_item = False
+    for block in blocks:
+        text = block.text.strip()
+        bullet = _BULLET.match(text) if block.level is None else None
+        is_item = bullet is not None and bullet.group()[0] not in "■◆◇○●" or False
+        if block.level is not None:
+            part = heading(block.level, text)
+        elif is_item and bullet is not None:
+            part = "- " + escape_markdown(text[bullet.end() :])
+        else:
+            part = escape_markdown(text)
+        parts.append(("\n" if is_item and previous_item else "\n\n") + part)
+        previous_item = is_item
+    return "".join(parts).strip("\n")

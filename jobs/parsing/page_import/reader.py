@@ -1,0 +1,66 @@
+"""Read one document: find its type, give it to its format, clean and number what comes back."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jobs.parsing.budget import Budget
+from jobs.parsing.cleaning import clean_tree
+from jobs.parsing.errors import PARSER_VERSION, ParseError
+from jobs.parsing.page_import.document import MAX_PAGES, Document, Source, page_line
+from jobs.parsing.page_import.formats import READERS, display_name
+from jobs.parsing.page_import.sniffing import detect
+
+
+def read(
+    path: Path,
+    *,
+    file_name: str,
+    options: Mapping[str, Any],
+    progress: Callable[[int, int | None], None],
+) -> Iterator[dict[str, Any]]:
+    """Yield the document line, then a line per page. Raises ParseError."""
+    found = detect(path, file_name)
+    if found.type not in READERS:
+        raise ParseError(
+            "type_unsupported", f"The file is {display_name(found.type)}, which is not read yet."
+        )
+    source = Source(
+        path=path,
+        file_name=file_name,
+        detected_type=found.type,
+        options=options,
+        budget=Budget(),
+        warnings=found.warnings,
+    )
+    document: Document = importlib.import_module(READERS[found.type]).read(source)
+    if document.page_count > MAX_PAGES:
+        raise ParseError(
+            "pages_exceeded", f"{document.page_count} pages; at most {MAX_PAGES} are read."
+        )
+    yield clean_tree({"document": _head(document, found.type, found.warnings)})
+    for done, page in enumerate(document.pages, start=1):
+        yield clean_tree(page_line(page))
+        progress(done, document.page_count)
+        source.budget.check()
+
+
+def _head(document: Document, detected_type: str, warnings: tuple[str, ...]) -> dict[str, Any]:
+    head = document.head()
+    return {
+        **head,
+        "schema": 1,
+        "type": "page_import",
+        "parser_version": PARSER_VERSION,
+        "detected_type": detected_type,
+        "warnings": [*warnings, *head["warnings"]],
+    }
+
+
+def preload() -> None:
+    """Import every format."""
+    for module in sorted(set(READERS.values())):
+        importlib.import_module(module)
