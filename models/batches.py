@@ -1,0 +1,144 @@
+"""Batches and their items as their subject may see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from models.children import CHILD_COLUMNS, ChildView
+from models.cursors import decode_cursor, encode_cursor
+from models.database import connection, fetch
+from models.errors import Conflict, NotFound
+from models.states import ImportType, ItemState, batch_summary, item_state
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How many items are where; the five parts sum to total."""
+
+    total: int
+    queued: int
+    running: int
+    completed: int
+    failed: int
+    cancelled: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchView:
+    """One batch with its derived status ("0"–"3") and counts."""
+
+    id: str
+    type: str
+    name: str | None
+    status: str
+    counts: Counts
+    partial: bool
+    created_at: datetime
+
+
+def _summaries(import_type: ImportType, where: str) -> str:
+    items = f"""SELECT i.batch_id, ({item_state()}) AS state
+                FROM batch_item i LEFT JOIN {import_type} c
+                  ON c.id = i.job_id AND c.batch_id = i.batch_id
+                WHERE {where}"""
+    return batch_summary(items)
+
+
+def _views(batches: list[dict[str, object]]) -> list[BatchView]:
+    """Add the derived part to rows of `batch`, one query a type, in the given order."""
+    summaries: dict[str, dict[str, object]] = {}
+    for import_type in ImportType:
+        ids = [row["id"] for row in batches if row["type"] == import_type]
+        if ids:
+            for row in fetch(_summaries(import_type, "i.batch_id = ANY(%s)"), (ids,)):
+                summaries[row["batch_id"]] = row
+    views = []
+    for row in batches:
+        summary = summaries[str(row["id"])]
+        counts = Counts(**{name: summary[name] for name in Counts.__dataclass_fields__})  # type: ignore[arg-type]  # columns of our own SQL
+        views.append(
+            BatchView(status=summary["status"], partial=summary["partial"], counts=counts, **row)  # type: ignore[arg-type]  # columns of our own SQL
+        )
+    return views
+
+
+def get_batch(subject: str, batch_id: str) -> BatchView:
+    """Return one of the subject's batches. Raises NotFound for strangers and deleted ones."""
+    with connection():
+        rows = fetch(
+            """SELECT id, type, name, created_at FROM batch
+               WHERE id = %s AND created_by = %s AND deleted_at IS NULL""",
+            (batch_id, subject),
+        )
+        if not rows:
+            raise NotFound(batch_id)
+        return _views(rows)[0]
+
+
+def list_batches(
+    subject: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[BatchView], str | None]:
+    """Return a page of the subject's batches, newest first, and the next cursor or None.
+
+    Raises Conflict("cursor_invalid").
+    """
+    after, params = "", [subject]
+    if cursor is not None:
+        created_at, last_id = decode_cursor(cursor, (str, str))
+        after = "AND (created_at, id) < (%s::timestamptz, %s)"
+        params += [_instant(str(created_at)), str(last_id)]
+    with connection():
+        rows = fetch(
+            f"""SELECT id, type, name, created_at FROM batch
+                WHERE created_by = %s AND deleted_at IS NULL {after}
+                ORDER BY created_at DESC, id DESC LIMIT %s""",
+            (*params, limit + 1),
+        )
+        views = _views(rows[:limit])
+    following = None
+    if len(rows) > limit:
+        following = encode_cursor(views[-1].created_at.isoformat(), views[-1].id)
+    return views, following
+
+
+def _instant(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise Conflict("cursor_invalid") from error
+
+
+def list_items(
+    subject: str,
+    batch_id: str,
+    *,
+    state: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[ChildView], str | None]:
+    """Return a page of a batch's items in input order, and the next cursor or None.
+
+    Raises NotFound, Conflict("cursor_invalid") and Conflict("state_unknown").
+    """
+    if state is not None and state not in set(ItemState):
+        raise Conflict("state_unknown")
+    position = decode_cursor(cursor, (int,))[0] if cursor is not None else -1
+    with connection():
+        batch = fetch(
+            "SELECT type FROM batch WHERE id = %s AND created_by = %s AND deleted_at IS NULL",
+            (batch_id, subject),
+        )
+        if not batch:
+            raise NotFound(batch_id)
+        import_type = ImportType(batch[0]["type"])
+        filtered = f"AND ({item_state()}) = %s" if state is not None else ""
+        rows = fetch(
+            f"""SELECT {CHILD_COLUMNS}
+                FROM batch_item i JOIN {import_type} c ON c.id = i.job_id
+                WHERE i.batch_id = %s AND i.position > %s {filtered}
+                ORDER BY i.position LIMIT %s""",
+            (batch_id, min(int(position), 2**31 - 1), *([state] if state else []), limit + 1),
+        )
+    views = [ChildView(type=import_type, **row) for row in rows[:limit]]
+    return views, encode_cursor(views[-1].position) if len(rows) > limit else None

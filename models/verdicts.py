@@ -1,0 +1,201 @@
+"""What machines and operators decide about imports that did not end by a report.
+
+Exhausted dispatch, dead letters, silence and age end in `failed`; an interrupted run starts anew.
+All of it goes through transitions.lock and transitions.move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models import outbox
+from models.children import find_type
+from models.database import connection, execute, fetch, retried, transaction
+from models.errors import Conflict, NotFound
+from models.states import ChildStatus, ImportType, ItemState
+from models.transitions import Locked, lock, move
+
+#: How many runs machines may start for one import before they call it failed.
+MAX_MACHINE_RUNS = 3
+
+EXHAUSTED_MESSAGE = "could not be queued: three dispatch attempts were not confirmed"
+
+
+def _type_of(item_id: str) -> tuple[ImportType, str]:
+    rows = fetch(
+        """SELECT b.type, i.job_id FROM batch_item i JOIN batch b ON b.id = i.batch_id
+           WHERE i.id = %s""",
+        (item_id,),
+    )
+    if not rows or rows[0]["job_id"] is None:
+        raise NotFound(item_id)
+    return ImportType(rows[0]["type"]), rows[0]["job_id"]
+
+
+@retried
+def exhaust(item_id: str) -> bool:
+    """Fail one item whose three claims ran out unconfirmed; False when it has moved on.
+
+    One transaction sets the item's error_message and the child's status. A child that a worker
+    has started is proof of dispatch, so it is left alone.
+    """
+    with transaction():
+        row = lock(*_type_of(item_id))
+        spent = fetch(
+            f"""SELECT 1 AS spent FROM batch_item WHERE id = %s AND {outbox.PENDING}
+                AND lease_until < clock_timestamp() AND dispatch_attempts >= %s""",
+            (item_id, outbox.MAX_ATTEMPTS),
+        )
+        if not spent or row.status is not ChildStatus.QUEUED:
+            return False
+        _fail_dispatch(row, "exhausted", EXHAUSTED_MESSAGE)
+        return True
+
+
+@retried
+def reject(fence: outbox.Fence, code: str) -> bool:
+    """Fail one claimed item at once: SQS will never take its message. False when it moved on."""
+    with transaction():
+        row = lock(*_type_of(fence.id))
+        held = fetch(
+            f"""SELECT 1 AS held FROM batch_item WHERE id = %s AND {outbox.PENDING}
+                AND dispatch_attempts = %s AND lease_until = %s""",
+            (fence.id, fence.dispatch_attempts, fence.lease_until),
+        )
+        if not held or row.status is not ChildStatus.QUEUED:
+            return False
+        _fail_dispatch(row, "exhausted", f"the queue refuses this message: {code}")
+        return True
+
+
+def _fail_dispatch(row: Locked, code: str, message: str) -> None:
+    execute(
+        """UPDATE batch_item SET error_message = %s, updated_at = clock_timestamp(), updated_by = %s
+           WHERE id = %s AND error_message IS NULL""",
+        (message, outbox.COMPONENT, row.item_id),
+    )
+    _fail(row, code, message)
+
+
+def _fail(row: Locked, code: str, message: str, actor: str | None = None) -> None:
+    move(
+        row,
+        ChildStatus.FAILED,
+        "failed",
+        component=outbox.COMPONENT,
+        actor=actor,
+        detail=code,
+        stamps=("completed_at",),
+        error_code=code,
+        error_message=message,
+    )
+
+
+@retried
+def start_new_run(import_type: ImportType, child_id: str, *, reason: str) -> str | None:
+    """Begin a new dispatch cycle for a live import; after three runs call it failed instead.
+
+    Returns "new_run", "failed", or None when the import is settled. `reason` is recorded.
+    """
+    with transaction():
+        try:
+            row = lock(import_type, child_id)
+        except NotFound:
+            return None
+        if not row.live:
+            return None
+        if row.run >= MAX_MACHINE_RUNS:
+            _fail(row, "stalled", f"no result after {row.run} runs: {reason}")
+            return "failed"
+        _reopen(row, "new_run", reason)
+        return "new_run"
+
+
+def _reopen(row: Locked, event: str, reason: str, actor: str | None = None) -> None:
+    move(
+        row,
+        ChildStatus.QUEUED,
+        event,
+        component=outbox.COMPONENT,
+        actor=actor,
+        detail=reason,
+        run=row.run + 1,
+        started_at=None,
+        completed_at=None,
+        error_code=None,
+        error_message=None,
+        progress_done=None,
+        progress_total=None,
+        last_report_at=None,
+    )
+    outbox.reopen([row.item_id], actor=actor or outbox.COMPONENT)
+
+
+@retried
+def redrive(child_id: str, *, actor: str) -> None:
+    """Start a failed import anew for a person: same child, same message, one run more.
+
+    Raises NotFound, Conflict("not_failed").
+    """
+    import_type = find_type(child_id)
+    with transaction():
+        row = lock(import_type, child_id)
+        if row.deleted or row.state is not ItemState.FAILED or row.status is not ChildStatus.FAILED:
+            raise Conflict("not_failed")
+        _reopen(row, "redriven", "by a person", actor=actor)
+
+
+@retried
+def fail(import_type: ImportType, child_id: str, *, code: str, message: str) -> bool:
+    """Give a live import up with a code; False when it is settled already."""
+    with transaction():
+        try:
+            row = lock(import_type, child_id)
+        except NotFound:
+            return False
+        if not row.live:
+            return False
+        _fail(row, code, message)
+        return True
+
+
+def silent_children(import_type: ImportType, *, stall_seconds: float, limit: int) -> Sequence[str]:
+    """Return children that are processing but have not reported for `stall_seconds`."""
+    with connection():
+        rows = fetch(
+            f"""SELECT c.id FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+                WHERE c.status = 'processing' AND i.cancelled_at IS NULL AND i.deleted_at IS NULL
+                  AND c.last_report_at < clock_timestamp() - %s * interval '1 second'
+                ORDER BY c.last_report_at LIMIT %s""",
+            (stall_seconds, limit),
+        )
+    return [row["id"] for row in rows]
+
+
+def unstarted_children(
+    import_type: ImportType, *, waited_seconds: float, limit: int
+) -> Sequence[str]:
+    """Return children whose message was sent `waited_seconds` ago and that no worker started."""
+    with connection():
+        rows = fetch(
+            f"""SELECT c.id FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+                WHERE c.status = 'queued' AND i.cancelled_at IS NULL AND i.deleted_at IS NULL
+                  AND i.error_message IS NULL
+                  AND i.dispatched_at < clock_timestamp() - %s * interval '1 second'
+                ORDER BY i.dispatched_at LIMIT %s""",
+            (waited_seconds, limit),
+        )
+    return [row["id"] for row in rows]
+
+
+def in_flight_children(import_type: ImportType) -> Sequence[str]:
+    """Return live children whose message was sent, for a start that finds everything dead."""
+    with connection():
+        rows = fetch(
+            f"""SELECT c.id FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+                WHERE c.status IN ('queued', 'processing') AND i.cancelled_at IS NULL
+                  AND i.deleted_at IS NULL AND i.error_message IS NULL
+                  AND (i.dispatched_at IS NOT NULL OR i.dispatch_attempts > 0)
+                ORDER BY c.id"""
+        )
+    return [row["id"] for row in rows]
