@@ -16,8 +16,13 @@ from jobs.parsing.page_import.markup import escape_markdown, heading
 from jobs.parsing.page_import.pdf_characters import Line
 
 _HEADING_RATIO = 1.15
+#: a size with this share of the most common one is body text too
+_BODY_SHARE = 0.35
 _MAX_HEADING_CHARACTERS = 120
+_MAX_HEADING_LINES = 3
 _MAX_LEVELS = 4
+_SPARSE_RATIO = 1.5
+_RUN_LINES = 3
 _CJK = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff\uac00-\ud7a3]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _BULLET = re.compile("[•●○◦▪■◆◇・‣–*-]\\s*(?=\\S)")
@@ -40,7 +45,8 @@ class Style:
         known = Counter({size: count for size, count in sizes.items() if size > 0})
         if not known:
             return cls()
-        body = min(known.items(), key=lambda entry: (-entry[1], entry[0]))[0]
+        common = max(known.values())
+        body = max(size for size, count in known.items() if count >= _BODY_SHARE * common)
         larger = sorted((size for size in known if size >= body * _HEADING_RATIO), reverse=True)
         return cls(body, tuple(larger))
 
@@ -89,15 +95,25 @@ def _continues(block: Block, before: Line, line: Line, level: int | None, edge: 
     if not _adjacent(before, line) or _ITEM.match(line.text.lstrip()):
         return False
     if level is not None:
-        return True
+        return len(block.lines) < _MAX_HEADING_LINES
+    if _is_sparse(before) or _is_sparse(line):
+        return False
     em = before.size * 0.7
     first = block.lines[0]
-    indented = line.left > before.left + em and not (
-        len(block.lines) == 1 and _ITEM.match(first.text.lstrip())
-    )
-    if indented:
+    is_item = _ITEM.match(first.text.lstrip()) is not None
+    if line.left > before.left + em and not (is_item and len(block.lines) == 1):
+        return False
+    hanging = em / 2 if _BULLET.match(first.text.lstrip()) and len(block.lines) == 1 else -em
+    if is_item and line.left < first.left + hanging:
         return False
     return before.broken or before.right + _first_word(line, em) >= edge
+
+
+def _is_sparse(line: Line) -> bool:
+    """Say whether a line is much wider than its text: a table row, a header with its number."""
+    wide = len(_CJK.findall(line.text))
+    natural = (wide + 0.5 * (len(line.text) - wide)) * line.size
+    return line.right - line.left > _SPARSE_RATIO * natural
 
 
 def _first_word(line: Line, em: float) -> float:
@@ -122,16 +138,31 @@ def _adjacent(before: Line, line: Line) -> bool:
 
 
 def _right_edges(lines: Sequence[Line]) -> list[float]:
-    """Return for each line the right edge of the run of adjacent lines that it stands in."""
-    edges = [line.right for line in lines]
+    """Return for each line the right edge of the text around it.
+
+    It is that of the adjacent lines when there are enough of them, else that of the lines which
+    start near it anywhere on the page.
+    """
+    edges = _column_edges(lines)
     start = 0
     for index in range(1, len(lines) + 1):
         if index < len(lines) and _adjacent(lines[index - 1], lines[index]):
             continue
-        widest = max(edges[start:index])
-        edges[start:index] = [widest] * (index - start)
+        if index - start >= _RUN_LINES:
+            edges[start:index] = [max(line.right for line in lines[start:index])] * (index - start)
         start = index
     return edges
+
+
+def _column_edges(lines: Sequence[Line]) -> list[float]:
+    edges: dict[int, float] = {}
+    unit = max((line.size for line in lines), default=1.0) or 1.0
+    for line in lines:
+        if not _is_sparse(line):
+            for step in (-1, 0, 1):
+                key = round(line.left / unit) + step
+                edges[key] = max(edges.get(key, line.right), line.right)
+    return [edges.get(round(line.left / unit), line.right) for line in lines]
 
 
 def join(first: str, second: str, *, broken: bool = False) -> str:
@@ -159,7 +190,7 @@ def write_markdown(blocks: Sequence[Block]) -> str:
     for block in blocks:
         text = block.text.strip()
         bullet = _BULLET.match(text) if block.level is None else None
-        is_item = bullet is not None and bullet.group()[0] not in "■◆◇○●" or False
+        is_item = bullet is not None and bullet.group()[0] not in "■◆◇○●"
         if block.level is not None:
             part = heading(block.level, text)
         elif is_item and bullet is not None:

@@ -6,8 +6,10 @@ Boxes cost a call each, so lines measure only their first and last character.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import pypdfium2.raw as raw
@@ -75,16 +77,28 @@ def _line(textpage: Any, text: str, offset: int) -> Line:
     cleaned = clean(text.replace("\x02", "").replace("\u00ad", "")).strip("\n")
     if first is None or last is None or last.right < first.left:
         return Line(text=cleaned, broken=broken)
-    height = round(2 * (first.top - first.bottom)) / 2
     return Line(
         text=cleaned,
         left=first.left,
         right=last.right,
         bottom=min(first.bottom, last.bottom),
         top=max(first.top, last.top),
-        size=height,
+        size=_size(textpage, start, end),
         broken=broken,
     )
+
+
+def _size(textpage: Any, start: int, end: int) -> float:
+    """Return the median size of three characters, to half a point."""
+    sizes = []
+    for position in (start, (start + end) // 2, end):
+        index = raw.FPDFText_GetCharIndexFromTextIndex(textpage, position)
+        matrix = raw.FS_MATRIX()
+        generated = raw.FPDFText_IsGenerated(textpage, index) == 1
+        if index >= 0 and not generated and raw.FPDFText_GetMatrix(textpage, index, matrix):
+            scale = math.hypot(matrix.c, matrix.d)
+            sizes.append(raw.FPDFText_GetFontSize(textpage, index) * scale)
+    return round(2 * median(sizes)) / 2 if sizes else 0.0
 
 
 def _units(text: str) -> int:
