@@ -198,6 +198,12 @@ def pending_summary() -> dict[str, Any]:
         )[0]
 
 
+def has_pending() -> bool:
+    """Tell whether any item still waits for its dispatch."""
+    with connection():
+        return bool(fetch(f"SELECT 1 AS found FROM batch_item WHERE {PENDING} LIMIT 1"))
+
+
 def exhausted_ids(limit: int) -> list[str]:
     """Return items whose last claim ran out unconfirmed, for transitions.exhaust to judge.
 

@@ -71,3 +71,9 @@ def swap(name: str, kind: str, data: Mapping[str, Any], *, expected: Mapping[str
             return False
         _put(name, kind, data)
         return True
+
+
+def database_epoch() -> float:
+    """Return the database clock in seconds since 1970."""
+    with connection():
+        return float(fetch("SELECT extract(epoch FROM clock_timestamp())::float AS now")[0]["now"])

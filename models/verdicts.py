@@ -33,8 +33,8 @@ def _type_of(item_id: str) -> tuple[ImportType, str]:
 
 
 @retried
-def exhaust(item_id: str) -> bool:
-    """Fail one item whose three claims ran out unconfirmed; False when it has moved on.
+def exhaust(item_id: str) -> str | None:
+    """Fail one item whose three claims ran out unconfirmed; returns its child, None if it moved on.
 
     One transaction sets the item's error_message and the child's status. A child that a worker
     has started is proof of dispatch, so it is left alone.
@@ -47,9 +47,9 @@ def exhaust(item_id: str) -> bool:
             (item_id, outbox.MAX_ATTEMPTS),
         )
         if not spent or row.status is not ChildStatus.QUEUED:
-            return False
+            return None
         _fail_dispatch(row, "exhausted", EXHAUSTED_MESSAGE)
-        return True
+        return row.child_id
 
 
 @retried
@@ -102,13 +102,26 @@ def start_new_run(import_type: ImportType, child_id: str, *, reason: str) -> str
             row = lock(import_type, child_id)
         except NotFound:
             return None
-        if not row.live:
-            return None
-        if row.run >= MAX_MACHINE_RUNS:
-            _fail(row, "stalled", f"no result after {row.run} runs: {reason}")
-            return "failed"
-        _reopen(row, "new_run", reason)
-        return "new_run"
+        return _restart(row, "stalled", reason) if row.live else None
+
+
+def _restart(row: Locked, code: str, reason: str) -> str:
+    if row.run >= MAX_MACHINE_RUNS:
+        _fail(row, code, f"no result after {row.run} runs: {reason}")
+        return "failed"
+    _reopen(row, "new_run", reason)
+    return "new_run"
+
+
+@retried
+def settle_dead_letter(import_type: ImportType, child_id: str) -> str:
+    """Give an import whose message was dead-lettered a new run, or after three its verdict.
+
+    Returns "new_run", "failed" or "settled" (it was already). Raises NotFound.
+    """
+    with transaction():
+        row = lock(import_type, child_id)
+        return _restart(row, "dead_lettered", "dead_lettered") if row.live else "settled"
 
 
 def _reopen(row: Locked, event: str, reason: str, actor: str | None = None) -> None:
@@ -186,6 +199,19 @@ def unstarted_children(
             (waited_seconds, limit),
         )
     return [row["id"] for row in rows]
+
+
+def observed_wait(import_type: ImportType) -> float:
+    """Return the longest wait (s) between send and start that the last ten minutes have seen."""
+    with connection():
+        rows = fetch(
+            f"""SELECT coalesce(max(extract(epoch FROM c.started_at - i.dispatched_at)), 0)::float
+                       AS seconds
+                FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+                WHERE c.status = 'processing'
+                  AND c.started_at > clock_timestamp() - interval '10 minutes'"""
+        )
+    return max(0.0, float(rows[0]["seconds"]))
 
 
 def in_flight_children(import_type: ImportType) -> Sequence[str]:

@@ -1,0 +1,30 @@
+"""What the scheduler process may know."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from jobs.settings import LogSettings, QueueSettings, StorageSettings
+from models.settings import DatabaseSettings
+
+
+class SchedulerSettings(LogSettings, QueueSettings, StorageSettings, DatabaseSettings):
+    """Periods, limits and patience, all in seconds unless named otherwise."""
+
+    #: items leased in one claim round; also the unit of fairness between subjects
+    claim_limit: int = Field(default=1000, ge=10, le=5000)
+    #: SendMessageBatch requests under way at once
+    send_threads: int = Field(default=16, ge=1, le=64)
+    dispatch_period_seconds: float = Field(default=1.0, gt=0)
+    sweep_period_seconds: float = Field(default=15.0, gt=0)
+    dead_letter_period_seconds: float = Field(default=15.0, gt=0)
+    heartbeat_period_seconds: float = Field(default=5.0, gt=0)
+    housekeeping_period_seconds: float = Field(default=600.0, gt=0)
+    #: silence of a running import after which its run counts as lost; above the longest back-off
+    stall_after_seconds: float = Field(default=3600.0, gt=0)
+    #: a sent message that no worker started counts as lost after this, if the queue is empty
+    unstarted_after_seconds: float = Field(default=60.0, gt=0)
+    #: rows looked at by one sweep
+    sweep_limit: int = Field(default=500, ge=1)
+    #: a tick that takes longer than this is hung: the process exits and is restarted
+    watchdog_seconds: float = Field(default=180.0, gt=0)

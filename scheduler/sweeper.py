@@ -1,0 +1,68 @@
+"""sweep(): imports that fell silent, and messages that were sent and then lost.
+
+Level-triggered: every pass looks for everything older than its limit, never for a window. Three
+sweepers at once are safe, each verdict locks and looks again.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from jobs.errors import QueueUnavailable
+from jobs.queue import QueueClient
+from models import status, verdicts
+from models.states import ImportType
+from scheduler.settings import SchedulerSettings
+
+log = structlog.get_logger(__name__)
+
+
+class Sweeper:
+    """Starts new runs for lost work; after three runs an import is called failed."""
+
+    def __init__(self, queue: QueueClient, settings: SchedulerSettings) -> None:
+        self._queue = queue
+        self._settings = settings
+
+    def sweep(self) -> int:
+        """Look at both types once; returns how many imports it moved."""
+        return sum(self._sweep_type(import_type) for import_type in ImportType)
+
+    def _sweep_type(self, import_type: ImportType) -> int:
+        settings = self._settings
+        silent = verdicts.silent_children(
+            import_type, stall_seconds=settings.stall_after_seconds, limit=settings.sweep_limit
+        )
+        lost = verdicts.unstarted_children(
+            import_type,
+            waited_seconds=self._patience_seconds(import_type),
+            limit=settings.sweep_limit,
+        )
+        return sum(self._restart(import_type, id_, "silent") for id_ in silent) + sum(
+            self._restart(import_type, id_, "message_lost") for id_ in lost
+        )
+
+    def _patience_seconds(self, import_type: ImportType) -> float:
+        """Return how long a sent message may wait: a minute when SQS says that nothing waits.
+
+        With a backlog it is twice the wait that lately started imports saw, and never less than
+        the stall limit: a deep queue is no loss.
+        """
+        settings = self._settings
+        try:
+            depth = self._queue.depths(import_type)
+        except QueueUnavailable as error:
+            log.warning("depths_unknown", queue=str(import_type), reason=str(error))
+            return max(settings.stall_after_seconds, 2 * verdicts.observed_wait(import_type))
+        sample = {"visible": depth.visible, "in_flight": depth.in_flight, "dead": depth.dead}
+        status.put(f"queue:{import_type}", "queue", sample)
+        if depth.visible + depth.in_flight + depth.delayed == 0:
+            return settings.unstarted_after_seconds
+        return max(settings.stall_after_seconds, 2 * verdicts.observed_wait(import_type))
+
+    def _restart(self, import_type: ImportType, child_id: str, reason: str) -> int:
+        verdict = verdicts.start_new_run(import_type, child_id, reason=reason)
+        if verdict is None:
+            return 0
+        log.warning("import_swept", import_id=child_id, reason=reason, verdict=verdict)
+        return 1
