@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 
 _SAMPLE_CHARACTERS = 20_000
+_JAPANESE_ENCODINGS = ("cp932", "euc_jp", "iso2022_jp")
+_ENOUGH_HAN = 100
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _HAN = re.compile("[\u4e00-\u9fff]")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
-def guess_language(text: str) -> str | None:
-    """Return `ja`, `ko`, `zh` or None; Latin letters alone are no evidence for one language."""
+def guess_language(text: str, encoding: str | None = None) -> str | None:
+    """Return `ja`, `ko`, `zh` or None; Latin letters alone are no evidence for one language.
+
+    A Japanese `encoding` settles what Chinese characters without kana leave open.
+    """
     sample = text[:_SAMPLE_CHARACTERS]
     letters = len(_LETTERS.findall(sample))
     if not letters:
@@ -22,4 +27,6 @@ def guess_language(text: str) -> str | None:
         return "ko"
     if (kana + han) * 10 > letters and kana * 20 > han:
         return "ja"
-    return "zh" if han * 2 > letters else None
+    if han and encoding in _JAPANESE_ENCODINGS:
+        return "ja"
+    return "zh" if han * 2 > letters and han >= _ENOUGH_HAN else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<])")
+_SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+_PIPE = re.compile(r"(?<!\\)\|")
 _LINE_START = re.compile(
     r"^([ \t]*)(#{1,6}(?=\s)|[-+=](?=\s|[-=]*$)|>|~~~|\||(?<!\S)\d{1,9}(?=[.)]\s))", re.M
 )
@@ -16,9 +17,21 @@ def escape_inline(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
 
 
+def escape_line_starts(text: str) -> str:
+    """Escape what Markdown would read as a list, quote or heading at the start of a line."""
+    return _LINE_START.sub(_escape_start, text)
+
+
+def fence(code: str) -> str:
+    """Return a fenced code block whose fence is longer than any inside."""
+    longest = max((len(run) for run in re.findall("`{3,}", code)), default=2)
+    ticks = "`" * (longest + 1)
+    return f"{ticks}\n{code}\n{ticks}"
+
+
 def escape_markdown(text: str) -> str:
     """Return Markdown that shows plain `text` as it is, its line ends kept as hard breaks."""
-    escaped = _LINE_START.sub(_escape_start, escape_inline(text))
+    escaped = escape_line_starts(escape_inline(text))
     lines = escaped.split("\n")
     return "\n".join(
         line.rstrip() + ("  " if line.strip() and following.strip() else "")
@@ -37,7 +50,12 @@ def heading(level: int, text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a pipe table, its first row as header; short rows are filled up."""
+    """Return a pipe table of plain texts, its first row as header; short rows are filled up."""
+    return table_rows([[cell_text(cell) for cell in row] for row in rows])
+
+
+def table_rows(rows: Sequence[Sequence[str]]) -> str:
+    """Return a pipe table of cells that are Markdown already; only their pipes are escaped."""
     width = max((len(row) for row in rows), default=0)
     if not width:
         return ""
@@ -48,9 +66,9 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def _row(row: Sequence[str], width: int) -> str:
     cells = [*row, *[""] * (width - len(row))]
-    return "| " + " | ".join(cell_text(cell) for cell in cells) + " |"
+    return "| " + " | ".join(_PIPE.sub(r"\|", cell) for cell in cells) + " |"
 
 
 def cell_text(text: str) -> str:
     """Escape the text of one table cell; line ends become `<br>`."""
-    return escape_inline(text.strip()).replace("|", "\\|").replace("\n", "<br>")
+    return escape_inline(text.strip()).replace("\n", "<br>")

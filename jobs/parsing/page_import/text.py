@@ -23,7 +23,7 @@ def read(source: Source) -> Document:
         page_count=len(sections),
         pages=_pages(sections),
         encoding=decoded.encoding,
-        language=guess_language(decoded.text),
+        language=guess_language(decoded.text, decoded.encoding),
         warnings=text_warnings(decoded),
     )
 
