@@ -159,14 +159,11 @@ def _by_nearly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_score(data: bytes) -> Decoded:
-    candidates: list[tuple[float, str, str]] = []
-    if (text := _strict(data, "cp932")) is not None:
-        candidates.append((japanese_score(text), "cp932", text))
-    for codec in _EUC_CODECS:
-        if (text := _strict(data, codec)) is not None:
-            candidates.append((japanese_score(text), "euc_jp", text))
-            break
-    best = max(candidates, key=lambda candidate: candidate[0], default=(0.0, "", ""))
+    best = (0.0, "", "")
+    for codec, name in (("cp932", "cp932"), *((codec, "euc_jp") for codec in _EUC_CODECS)):
+        text = _strict(data, codec)
+        if text is not None and (score := japanese_score(text)) > best[0]:
+            best = (score, name, text)
     if best[0] >= _SCORE_FLOOR:
         return Decoded(best[2], best[1], False)
     warning = "encoding_guessed: no known encoding fits; read as Windows-1252."

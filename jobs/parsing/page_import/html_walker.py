@@ -17,14 +17,16 @@ from jobs.parsing.page_import.html_flow import Flow
 from jobs.parsing.page_import.html_table import Cell, Grid
 from jobs.parsing.page_import.markup import escape_inline, heading, table_rows
 
-_SKIPPED = frozenset(
-    "script style template head noscript iframe object embed svg math canvas audio video map rp "
-    "datalist".split()
-)
-_BLOCKS = frozenset(
-    "p div section article aside header footer main nav address figure figcaption form fieldset "
-    "legend dl dt dd details summary body html center caption hgroup search option".split()
-)
+_SKIPPED_TAGS = """
+    script style template head noscript iframe object embed svg math canvas audio video map rp
+    datalist
+"""
+_BLOCK_TAGS = """
+    p div section article aside header footer main nav address figure figcaption form fieldset
+    legend dl dt dd details summary body html center caption hgroup search option
+"""
+_SKIPPED = frozenset(_SKIPPED_TAGS.split())
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
 _INLINE = {"b": "**", "strong": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "code": "`"}
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _MAX_GRID_CELLS = 1_000_000
@@ -43,7 +45,7 @@ class Walker:
         self._grids: list[Grid] = []
         self._lists: list[list[Any]] = []  # [ordered, next number]
         self._cells = 0
-        self._starts: dict[str, Callable[[Any], object]] = {
+        self._starts: dict[str, Callable[[Any], None]] = {
             "br": lambda _: self._flow.add("\x00", "\n"),
             "hr": lambda _: self._flow.add_block("---", ""),
             "img": self._image,
@@ -55,11 +57,11 @@ class Walker:
             "ol": lambda element: self._start_list(element, ordered=True),
             "li": lambda _: self._start_item(),
             "table": lambda _: self._start_table(),
-            "tr": lambda _: self._grids and self._grids[-1].start_row(),
+            "tr": lambda _: self._start_row(),
             "td": lambda _: self._start_cell(),
             "th": lambda _: self._start_cell(),
         }
-        self._ends: dict[str, Callable[[Any], object]] = {
+        self._ends: dict[str, Callable[[Any], None]] = {
             "a": lambda _: self._flow.close("a"),
             "rt": lambda _: self._flow.add(")", ")"),
             "pre": lambda _: self._flow.end_preformatted(),
@@ -68,7 +70,7 @@ class Walker:
             "ol": lambda _: self._end_list(),
             "li": lambda _: self._end_item(),
             "table": lambda _: self._end_table(),
-            "tr": lambda _: self._grids and self._grids[-1].end_row(),
+            "tr": lambda _: self._end_row(),
             "td": self._end_cell,
             "th": self._end_cell,
         }
@@ -168,6 +170,14 @@ class Walker:
     def _start_table(self) -> None:
         self._flow.end_block()
         self._grids.append(Grid())
+
+    def _start_row(self) -> None:
+        if self._grids:
+            self._grids[-1].start_row()
+
+    def _end_row(self) -> None:
+        if self._grids:
+            self._grids[-1].end_row()
 
     def _start_cell(self) -> None:
         if self._grids:

@@ -20,7 +20,6 @@ from jobs.parsing.page_import.pdf_blocks import Style, find_blocks, write_markdo
 from jobs.parsing.page_import.pdf_characters import is_vertical, read_lines
 from jobs.parsing.page_import.pdf_vertical import read_columns
 
-
 _ERR_PASSWORD = 4
 _ERR_SECURITY = 5
 _SAMPLE_PAGES = 8

@@ -131,7 +131,7 @@ def _adjacent(before: Line, line: Line) -> bool:
     return (
         abs(before.size - line.size) <= 0.2 * size
         and line.top < before.top
-        and -0.6 * size < gap < 0.8 * size
+        and -0.6 * size < gap < 1.1 * size
         and line.left < before.right
         and line.right > before.left
     )
