@@ -5,6 +5,7 @@ one after a crash, so provisioning is repeated at each start (see local.provisio
 """
 
 import os
+import signal
 import sys
 import urllib.error
 import urllib.request
@@ -48,11 +49,13 @@ class Emulator:
             f"The S3/SQS/Cognito emulator did not start; the reason is at the end of {self.log}."
         )
 
-    def stop(self) -> None:
-        """Stop cleanly: it writes queues and users to disk first."""
-        if self.child is not None:
-            self.child.stop(15, _STOP_SECONDS)
-            self.child = None
+    def stop(self, grace_seconds: float = _STOP_SECONDS) -> bool:
+        """Stop cleanly: it writes queues and users to disk first.
+
+        Says whether it stopped by itself within the time.
+        """
+        child, self.child = self.child, None
+        return child is None or child.stop(signal.SIGTERM, grace_seconds)
 
     def restart(self) -> None:
         """Stop cleanly and start again, so that what was just made survives a crash."""
@@ -73,7 +76,7 @@ class Emulator:
             write_private(port_file, str(self.port))
             self.child = child
             return True
-        child.stop(15, _STOP_SECONDS)
+        child.stop(signal.SIGTERM, _STOP_SECONDS)
         return False
 
     def _answers(self) -> bool:
@@ -86,7 +89,8 @@ class Emulator:
 
     def _env(self) -> dict[str, str]:
         state = self.data_dir / "aws"
-        (state / "tmp").mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (state / "tmp").mkdir(exist_ok=True)
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(state),

@@ -65,11 +65,13 @@ class PostgresServer:
                 return
         raise ServerFailed(f"PostgreSQL did not start; the reason is at the end of {self.log}.")
 
-    def stop(self) -> None:
-        """Stop the fast way: sessions are ended, everything committed is kept."""
-        if self.child is not None:
-            self.child.stop(signal.SIGINT, _STOP_SECONDS)
-            self.child = None
+    def stop(self, grace_seconds: float = _STOP_SECONDS) -> bool:
+        """Stop the fast way: sessions are ended, all that is committed is kept.
+
+        Says whether it stopped by itself within the time.
+        """
+        child, self.child = self.child, None
+        return child is None or child.stop(signal.SIGINT, grace_seconds)
 
     def destroy(self) -> None:
         """Stop and remove every file, also those outside the data directory."""

@@ -151,10 +151,16 @@ class Child:
         if self.alive():
             self.process.send_signal(number)
 
-    def stop(self, first: int, grace_seconds: float) -> None:
-        """Ask once with the first signal, wait, then kill the whole group; leaves nothing."""
+    def stop(self, first: int, grace_seconds: float) -> bool:
+        """Ask once, wait, then kill; leaves nothing. Says whether asking was enough."""
         self.signal(first)
-        if not wait_until(lambda: not self.alive(), grace_seconds):
+        clean = wait_until(lambda: not self.alive(), grace_seconds)
+        self.kill()
+        return clean
+
+    def kill(self) -> None:
+        """Kill the whole group at once; harmless when it has ended."""
+        if self.alive():
             _signal_group(self.pid, signal.SIGKILL)
             wait_until(lambda: not self.alive(), 10)
 
@@ -194,7 +200,7 @@ def spawn(
 
 
 def _open_log(log: Path) -> int:
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
         log.replace(log.with_suffix(".old"))
     return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

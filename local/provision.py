@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import boto3
+from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
@@ -57,10 +58,20 @@ def client(service: str, account: Account) -> Any:
 
 def provision(account: Account, *, username: str, password: str) -> Provisioned:
     """Make the missing parts, set their attributes, return the identifiers."""
+    provision_store(account)
+    return provision_user(account, username, password)
+
+
+def provision_store(account: Account) -> None:
+    """Make the versioned bucket, the queues and their dead-letter queues."""
     _bucket(account)
     sqs = client("sqs", account)
     for name in _QUEUES:
         _queue(sqs, f"{account.namespace}_{name}")
+
+
+def provision_user(account: Account, username: str, password: str) -> Provisioned:
+    """Make the user pool, its client and its first user; an existing user keeps its sub."""
     idp = client("cognito-idp", account)
     pool_id = _pool(idp, account.namespace)
     client_id = _pool_client(idp, pool_id, account.namespace)
@@ -71,12 +82,22 @@ def provision(account: Account, *, username: str, password: str) -> Provisioned:
 
 
 def access_token(account: Account, who: Provisioned) -> str:
-    """Sign the user in (InitiateAuth) and return a fresh access token."""
-    idp = client("cognito-idp", account)
+    """Sign the user in and return a fresh access token."""
+    return sign_in(account.endpoint_url, account.region, who.client_id, who.username, who.password)
+
+
+def sign_in(endpoint_url: str, region: str, client_id: str, username: str, password: str) -> str:
+    """Ask for an access token (InitiateAuth, which needs no AWS credentials)."""
+    idp = boto3.client(
+        "cognito-idp",
+        endpoint_url=endpoint_url,
+        region_name=region,
+        config=Config(signature_version=UNSIGNED, connect_timeout=3, read_timeout=10),
+    )
     answer = idp.initiate_auth(
-        ClientId=who.client_id,
+        ClientId=client_id,
         AuthFlow="USER_PASSWORD_AUTH",
-        AuthParameters={"USERNAME": who.username, "PASSWORD": who.password},
+        AuthParameters={"USERNAME": username, "PASSWORD": password},
     )
     return str(answer["AuthenticationResult"]["AccessToken"])
 

@@ -1,0 +1,96 @@
+"""`run.py test`: format, lint, contracts, types, tests, in this order; all of them, always."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from local.errors import LocalError
+from local.tasks import ROOT
+
+CHECKS = (
+    ("format", ("ruff", "format", "--check", "--quiet", ".")),
+    ("lint", ("ruff", "check", "--quiet", ".")),
+    ("contracts", ("lint-imports",)),
+    ("types", ("mypy",)),
+)
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def run_checks(pytest_arguments: Sequence[str]) -> int:
+    """Run every check, then the tests, whose closing line comes last; return the exit status."""
+    ensure_browser()
+    programs = Path(sys.executable).parent
+    env = {**os.environ, "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")])}
+    failed = []
+    for name, command in CHECKS:
+        _say(f"--- {name}")
+        if _run([str(programs / command[0]), *command[1:]], env) != 0:
+            failed.append(name)
+    _say("--- tests" + (f" (failed so far: {', '.join(failed)})" if failed else ""))
+    status = _run([sys.executable, "-m", "pytest", *pytest_arguments], env)
+    return status or (1 if failed else 0)
+
+
+def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one check on our terminal; asked to stop, let it end in its own way."""
+    process = subprocess.Popen(command, env=dict(env), cwd=ROOT)
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        # A terminal's Ctrl-C has reached it already; pytest tidies up on SIGINT only.
+        if number == signal.SIGTERM:
+            process.send_signal(signal.SIGINT)
+
+    before = {n: signal.signal(n, pass_on) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ensure_browser() -> None:
+    """Have a real Chromium and a Japanese font for the browser tests, or say what is missing."""
+    missing = [] if any(map(shutil.which, _BROWSERS)) else ["chromium"]
+    if not _has_japanese_font():
+        missing.append("fonts-ipafont-gothic")
+    if not missing:
+        return
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise LocalError(
+            f"The tests need {' and '.join(missing)}: install with "
+            f"`sudo apt-get install {' '.join(missing)}` (or your system's packages of it) "
+            "and try again."
+        )
+    _say(f"Installing {' and '.join(missing)} for the browser tests.")
+    _install(missing)
+
+
+def _has_japanese_font() -> bool:
+    if not shutil.which("fc-list"):
+        return False
+    found = subprocess.run(["fc-list", ":lang=ja"], capture_output=True, check=False)
+    return bool(found.stdout.strip())
+
+
+def _install(packages: Sequence[str]) -> None:
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-q", "-y", "--no-install-recommends", *packages]
+    for command in (["apt-get", "update", "-q"], install):
+        done = subprocess.run(
+            command, env=env, capture_output=True, text=True, errors="replace", check=False
+        )
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise LocalError(
+            f"apt-get could not install {' '.join(packages)}, which the tests need: {reason}"
+        )
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

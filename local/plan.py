@@ -1,0 +1,92 @@
+"""Which parts are embedded, which are given, and the environment each process gets.
+
+DATABASE_URL replaces the embedded PostgreSQL. AWS_ENDPOINT_URL, or S3_BUCKET for a real account,
+replaces the embedded S3 and SQS; COGNITO_ISSUER replaces the embedded Cognito. Any other
+variable of .env.example that is given goes to the processes as it is.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from local.errors import LocalError
+from local.processes import free_port
+
+DEFAULT_PORT = 8000
+DEFAULT_REGION = "ap-northeast-1"
+#: What a process of this type has no use for and therefore never sees.
+_KEPT_FROM = {
+    "worker": ("DATABASE_URL", "SESSION_SECRET", "LOCAL_LOGIN_HINT"),
+    "scheduler": ("SESSION_SECRET", "LOCAL_LOGIN_HINT"),
+}
+
+
+class Plan:
+    """The decisions of one installation; reads the environment it is given and nothing else."""
+
+    def __init__(self, data_dir: Path, port: int | None, given: Mapping[str, str]) -> None:
+        self.data_dir = data_dir
+        self.port = port if port is not None else free_port()
+        self.given = {name: value for name, value in given.items() if value}
+
+    @property
+    def embedded_postgres(self) -> bool:
+        """Whether PostgreSQL is ours."""
+        return "DATABASE_URL" not in self.given
+
+    @property
+    def embedded_store(self) -> bool:
+        """Whether S3 and SQS are ours."""
+        return not {"AWS_ENDPOINT_URL", "S3_BUCKET"} & self.given.keys()
+
+    @property
+    def embedded_cognito(self) -> bool:
+        """Whether the user pool is ours."""
+        return "COGNITO_ISSUER" not in self.given
+
+    @property
+    def region(self) -> str:
+        """The AWS region, given or the default."""
+        given = self.given.get("AWS_REGION") or self.given.get("AWS_DEFAULT_REGION")
+        return given or DEFAULT_REGION
+
+    @property
+    def web_url(self) -> str:
+        """Where people and the worker reach the web process."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def env(self, process: str, ours: Mapping[str, str]) -> dict[str, str]:
+        """Put together the system's environment, our values and, strongest, the given ones."""
+        programs = str(Path(sys.executable).parent)
+        env = {
+            **{name: value for name, value in os.environ.items() if not _is_foreign(name)},
+            "PATH": os.pathsep.join([programs, os.environ.get("PATH", os.defpath)]),
+            "PYTHONUNBUFFERED": "1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "SECURE_COOKIES": "0",
+            **ours,
+            **self.given,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "BIND_HOST": "127.0.0.1",
+            "PORT": str(self.port),
+            "WEB_URL": self.web_url,
+        }
+        for name in _KEPT_FROM.get(process, ()):
+            env.pop(name, None)
+        return env
+
+
+def _is_foreign(name: str) -> bool:
+    """Settings of the person's own Python, PostgreSQL or gunicorn must not reach our processes."""
+    return name.startswith(("PYTHON", "PG", "GUNICORN_")) or name in ("DATABASE_URL", "VIRTUAL_ENV")
+
+
+def read_port(text: str | None) -> int:
+    """Return the port number of PORT; the default when it is not set."""
+    if not text:
+        return DEFAULT_PORT
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise LocalError(f"PORT={text} is not a port number: give one from 1 to 65535.")
+    return int(text)
