@@ -42,6 +42,7 @@ class Emulator:
 
     def start(self) -> None:
         """Start and wait for an answer."""
+        self.stop()  # and reap one that was killed
         for _ in range(3):
             if self._try_start():
                 return

@@ -51,6 +51,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Create the cluster once, clear what a dead server left, start and wait for an answer."""
+        self.stop()  # and reap one that was killed
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self._programs = find_programs()
         self._home = server_home(self.data_dir)
