@@ -1,4 +1,4 @@
-"""What the state of things can answer: conflicts, what is gone, what is down: code → (status, retryable, Japanese, English)."""
+"""Conflicts, what is gone, what is down: code → (status, retryable, Japanese, English)."""
 
 from __future__ import annotations
 

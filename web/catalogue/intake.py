@@ -1,4 +1,4 @@
-"""Why the request around the files can be refused: code → (status, retryable, Japanese, English)."""
+"""Why a whole upload can be refused: code → (status, retryable, Japanese, English)."""
 
 from __future__ import annotations
 

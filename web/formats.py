@@ -1,0 +1,42 @@
+"""Which extensions each type of import takes. What a file really is, the worker finds out."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from models.states import ImportType
+from web.errors import WebError
+
+EXTENSIONS: dict[ImportType, tuple[str, ...]] = {
+    ImportType.PAGE_IMPORT: (
+        ".pdf",
+        ".html",
+        ".htm",
+        ".xhtml",
+        ".md",
+        ".markdown",
+        ".txt",
+        ".text",
+        ".log",
+        ".csv",
+        ".tsv",
+    ),
+    ImportType.CODE2DES: (".py", ".pyi"),
+}
+
+
+def import_type(text: str | None) -> ImportType:
+    """Return the type that `text` names. Raises WebError("type_unsupported")."""
+    try:
+        return ImportType(text or "")
+    except ValueError as error:
+        raise WebError("type_unsupported", errors=[{"pointer": "/type"}]) from error
+
+
+def check_extension(type: ImportType, file_name: str) -> None:
+    """Refuse a declared extension that the type never takes; no extension is left to the worker."""
+    extension = PurePosixPath(file_name).suffix.lower()
+    if extension and extension not in EXTENSIONS[type]:
+        raise WebError(
+            "extension_unsupported", errors=[{"pointer": "/file_name", "extension": extension}]
+        )

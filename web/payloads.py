@@ -1,0 +1,226 @@
+"""Bodies of the JSON API. Fields may be added, never renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from models.batches import BatchView
+from models.children import ChildView
+from models.events import EventView
+from models.intake import NewImport
+from models.results import PageView
+from models.states import ImportType, ItemState
+from web.catalogue import item_entry
+
+#: type → (name of its id in bodies, its collection in paths)
+NAMES: dict[str, tuple[str, str]] = {
+    ImportType.PAGE_IMPORT: ("import_id", "imports"),
+    ImportType.CODE2DES: ("code2des_id", "code2des"),
+}
+
+
+class Body(BaseModel):
+    """Base of every body: frozen, and built from the views by attribute."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Progress(Body):
+    """How far the worker is, in pages or steps."""
+
+    done: int
+    total: int | None
+
+
+class ItemError(Body):
+    """Why an import failed. `message` is in the caller's language, `detail` the worker's words."""
+
+    code: str
+    message: str
+    detail: str | None
+    retryable: bool
+
+
+class Child(Body):
+    """One import; the id's field name depends on the type."""
+
+    batch_id: str
+    type: str
+    status: str
+    file_name: str
+    content_type: str
+    size_bytes: int
+    sha256: str
+    detected_type: str | None
+    page_count: int | None
+    progress: Progress | None
+    error: ItemError | None
+    run: int
+    created_at: datetime
+    dispatched_at: datetime | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    cancelled_at: datetime | None
+    links: dict[str, str]
+
+
+class Counts(Body):
+    """How many items are where; the last five sum to total."""
+
+    total: int
+    queued: int
+    running: int
+    completed: int
+    failed: int
+    cancelled: int
+
+
+class Batch(Body):
+    """One request and what became of it. `status` is "0" running, "1" completed, "2", "3"."""
+
+    batch_id: str
+    type: str
+    name: str | None
+    status: str
+    counts: Counts
+    partial: bool
+    created_at: datetime
+    links: dict[str, str]
+
+
+class Page(Body):
+    """One page of a result."""
+
+    number: int
+    text: str
+    markdown: str
+    tables: list[list[list[str]]]
+    warnings: list[str]
+    width: float | None
+    height: float | None
+
+
+class Event(Body):
+    """One line of an import's history."""
+
+    at: datetime
+    component: str
+    event: str
+    from_status: str | None
+    to_status: str
+    detail: str | None
+    run: int
+
+
+def child_links(type: str, child_id: str, batch_id: str) -> dict[str, str]:
+    """Return where everything about a child is."""
+    collection = NAMES[type][1]
+    base = f"/api/v1/{collection}/{child_id}"
+    result = "pages" if type == ImportType.PAGE_IMPORT else "design"
+    return {
+        "self": base,
+        "batch": f"/api/v1/batches/{batch_id}",
+        result: f"{base}/{result}",
+        "events": f"{base}/events",
+        "cancel": f"{base}/cancel",
+        "html": f"/{collection}/{child_id}",
+    }
+
+
+def batch_links(batch_id: str) -> dict[str, str]:
+    """Return where everything about a batch is."""
+    base = f"/api/v1/batches/{batch_id}"
+    return {
+        "self": base,
+        "items": f"{base}/items",
+        "cancel": f"{base}/cancel",
+        "html": f"/batches/{batch_id}",
+    }
+
+
+def item_error(view: ChildView, language: str) -> ItemError | None:
+    """Return why the child failed, in words."""
+    if view.status != ItemState.FAILED:
+        return None
+    # An item without a child's code was given up by dispatch.
+    entry = item_entry(view.error_code or "exhausted")
+    words = entry.text(language)
+    return ItemError(
+        code=view.error_code or entry.code,
+        message=words.title,
+        detail=view.error_message,
+        retryable=entry.retryable,
+    )
+
+
+def child(view: ChildView, language: str) -> dict[str, Any]:
+    """Return the body of one child."""
+    progress = None
+    if view.progress_done is not None:
+        progress = Progress(done=view.progress_done, total=view.progress_total)
+    fields = {name: getattr(view, name) for name in Child.model_fields if hasattr(view, name)}
+    body = Child(
+        **fields,
+        progress=progress,
+        error=item_error(view, language),
+        links=child_links(view.type, view.id, view.batch_id),
+    )
+    return {NAMES[view.type][0]: view.id, **body.model_dump(mode="json")}
+
+
+def batch(view: BatchView) -> dict[str, Any]:
+    """Return the body of one batch."""
+    body = Batch(
+        batch_id=view.id,
+        type=view.type,
+        name=view.name,
+        status=view.status,
+        counts=Counts.model_validate(view.counts),
+        partial=view.partial,
+        created_at=view.created_at,
+        links=batch_links(view.id),
+    )
+    return body.model_dump(mode="json")
+
+
+def page(view: PageView) -> dict[str, Any]:
+    """Return the body of one page."""
+    return Page.model_validate(view).model_dump(mode="json")
+
+
+def event(view: EventView) -> dict[str, Any]:
+    """Return the body of one event."""
+    return Event.model_validate(view).model_dump(mode="json")
+
+
+def accepted(
+    type: ImportType, batch_id: str, imports: Sequence[NewImport], *, many: bool
+) -> dict[str, Any]:
+    """Return the body of a 202: one child, or a batch with all its children."""
+    children = [_accepted_child(type, batch_id, new) for new in imports]
+    if not many:
+        return children[0]
+    return {
+        "batch_id": batch_id,
+        "type": str(type),
+        "status": "0",
+        "items": children,
+        "links": batch_links(batch_id),
+    }
+
+
+def _accepted_child(type: ImportType, batch_id: str, new: NewImport) -> dict[str, Any]:
+    return {
+        NAMES[type][0]: new.child_id,
+        "batch_id": batch_id,
+        "type": str(type),
+        "status": str(ItemState.QUEUED),
+        "file_name": new.file_name,
+        "size_bytes": new.size_bytes,
+        "sha256": new.sha256,
+        "links": child_links(type, new.child_id, batch_id),
+    }

@@ -1,0 +1,120 @@
+"""The current request → an Upload for intake.accept: raw body, API multipart, form multipart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flask import request
+
+from models.states import ImportType
+from web import csrf
+from web.auth import current_subject
+from web.body import RequestBody, request_body
+from web.errors import WebError
+from web.formats import import_type
+from web.intake import Upload
+from web.multipart_form import IncomingFile, MultipartForm
+from web.names import clean_name, extended_name, header_text, plain_name
+from web.reservations import parse_key
+from web.services import services
+from web.tracing import traceparent
+
+#: Boundaries, headers and fields around one file.
+MULTIPART_OVERHEAD_BYTES = 64 * 1024
+#: How long the form waits for its own twin after a double click.
+TWIN_WAIT_SECONDS = 10
+IDEMPOTENCY_FIELD = "idempotency_token"
+
+
+@contextmanager
+def single_upload(type: ImportType) -> Iterator[Upload]:
+    """Open the request as one file: multipart field `file`, or the raw body with a name."""
+    limit_bytes = services().settings.max_upload_bytes
+    multipart = request.mimetype == "multipart/form-data"
+    if not multipart and request.mimetype.startswith("multipart/"):
+        raise WebError("content_type_unsupported")
+    if multipart:
+        limit_bytes += MULTIPART_OVERHEAD_BYTES
+    key = parse_key(request.headers.getlist("Idempotency-Key"))
+    with request_body(limit_bytes=limit_bytes, code_too_large="file_too_large") as body:
+        if multipart:
+            form = MultipartForm(body, request.headers["Content-Type"], max_files=1)
+            form.fields(())
+            files: Iterator[IncomingFile] = form.files("file")
+        else:
+            files = iter([_raw_file(body)])
+        yield Upload(
+            subject=current_subject().id,
+            type=type,
+            files=files,
+            many=False,
+            key=key,
+            traceparent=traceparent(request.headers.get("traceparent")),
+        )
+
+
+def _raw_file(body: RequestBody) -> IncomingFile:
+    disposition = header_text(request.headers.get("Content-Disposition", ""))
+    name = extended_name(disposition) or plain_name(disposition)
+    if name is None:
+        # Werkzeug reads a query that is not UTF-8 as U+FFFD, which no honest name carries.
+        name = request.args.get("filename")
+        if name is not None and "\ufffd" in name:
+            raise WebError("file_name_undecodable")
+    if name is None:
+        raise WebError("file_name_missing")
+    content_type = request.headers.get("Content-Type", "application/octet-stream")
+    return IncomingFile(clean_name(name), content_type, body)
+
+
+@contextmanager
+def batch_upload() -> Iterator[Upload]:
+    """Open the request as multipart with `type`, an optional `name`, and many `files`."""
+    if request.mimetype != "multipart/form-data":
+        raise WebError("content_type_unsupported")
+    key = parse_key(request.headers.getlist("Idempotency-Key"))
+    settings = services().settings
+    with request_body(limit_bytes=None) as body:
+        form = MultipartForm(
+            body, request.headers["Content-Type"], max_files=settings.max_batch_files
+        )
+        fields = form.fields(("type", "name"))
+        yield Upload(
+            subject=current_subject().id,
+            type=import_type(fields.get("type")),
+            files=form.files("files"),
+            many=True,
+            key=key,
+            name=clean_name(fields["name"]) if fields.get("name") else None,
+            traceparent=traceparent(request.headers.get("traceparent")),
+        )
+
+
+@contextmanager
+def form_upload() -> Iterator[Upload]:
+    """Open the request as our own form; its token is checked before any file is read."""
+    if request.mimetype != "multipart/form-data":
+        raise WebError("content_type_unsupported")
+    settings = services().settings
+    with request_body(limit_bytes=None) as body:
+        form = MultipartForm(
+            body, request.headers["Content-Type"], max_files=settings.max_batch_files
+        )
+        fields = form.fields((csrf.FIELD, IDEMPOTENCY_FIELD, "type"), _check_token)
+        if csrf.FIELD not in fields:
+            raise WebError("csrf_failed")
+        yield Upload(
+            subject=current_subject().id,
+            type=import_type(fields.get("type")),
+            files=form.files("files"),
+            many=True,
+            key=parse_key([fields.get(IDEMPOTENCY_FIELD, "")]),
+            wait_seconds=TWIN_WAIT_SECONDS,
+            traceparent=traceparent(request.headers.get("traceparent")),
+        )
+
+
+def _check_token(name: str, value: str) -> None:
+    if name == csrf.FIELD:
+        csrf.check(value)

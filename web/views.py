@@ -1,0 +1,130 @@
+"""What templates may call: words for states, sizes, times, and the forms' tokens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from flask import g, request
+from flask_babel import format_datetime, format_decimal, gettext
+from markupsafe import Markup
+
+from models.batches import BatchView
+from models.children import ChildView
+from models.states import TERMINAL, BatchStatus
+from web import csrf, payloads
+from web.catalogue import item_entry
+from web.languages import LANGUAGES, language
+from web.services import services
+
+_UNITS = ("B", "KB", "MB", "GB")
+
+
+def template_names() -> dict[str, Any]:
+    """Return the names that every template sees."""
+    return {
+        "language": language(),
+        "timezone": services().settings.display_timezone,
+        "language_links": {code: _language_link(code) for code in LANGUAGES},
+        "username": g.session.username if "session" in g else None,
+        "csrf_token": csrf.token,
+        "state_word": state_word,
+        "type_word": type_word,
+        "event_word": event_word,
+        "component_word": component_word,
+        "batch_state": batch_state,
+        "size": size,
+        "moment": moment,
+        "is_terminal": is_terminal,
+        "failure": failure,
+        "collection": lambda type: payloads.NAMES[type][1],
+    }
+
+
+def _language_link(code: str) -> str:
+    """Return the current page in another language; a page that came from a POST has its own."""
+    path = request.path if request.method == "GET" else "/"
+    return f"{path}?lang={code}"
+
+
+def state_word(state: str) -> str:
+    """Return an item's state in the reader's language."""
+    words = {
+        "queued": gettext("Waiting"),
+        "processing": gettext("Reading"),
+        "completed": gettext("Completed"),
+        "failed": gettext("Failed"),
+        "cancelled": gettext("Cancelled"),
+    }
+    return str(words[state])
+
+
+def type_word(type: str) -> str:
+    """Return an import type in the reader's language."""
+    words = {"page_import": gettext("Page Import"), "code2des": gettext("Code2Des")}
+    return str(words[type])
+
+
+def event_word(event: str) -> str:
+    """Return what happened, in the reader's language; an event of a newer version as it is."""
+    words = {
+        "accepted": gettext("Accepted"),
+        "dispatched": gettext("Handed to the queue"),
+        "started": gettext("Reading began"),
+        "restarted": gettext("Reading began again"),
+        "completed": gettext("Completed"),
+        "failed": gettext("Failed"),
+        "cancelled": gettext("Cancelled"),
+        "exhausted": gettext("Could not be queued"),
+        "new_run": gettext("Started over"),
+        "redriven": gettext("Tried again on request"),
+    }
+    return str(words.get(event, event))
+
+
+def component_word(component: str) -> str:
+    """Return who did it, in the reader's language."""
+    words = {
+        "web": gettext("Web"),
+        "scheduler": gettext("Scheduler"),
+        "worker": gettext("Worker"),
+    }
+    return str(words.get(component, component))
+
+
+def batch_state(view: BatchView) -> str:
+    """Return the batch's state as an item word, for its colour and its text."""
+    return {
+        BatchStatus.PROCESSING: "processing" if view.counts.running else "queued",
+        BatchStatus.COMPLETED: "completed",
+        BatchStatus.FAILED: "failed",
+        BatchStatus.CANCELLED: "cancelled",
+    }[BatchStatus(view.status)]
+
+
+def is_terminal(state: str) -> bool:
+    """Tell whether an item's state will not change by itself any more."""
+    return state in TERMINAL
+
+
+def failure(view: ChildView) -> Any:
+    """Return the catalogue's words about a failed child, or None."""
+    error = payloads.item_error(view, language())
+    return item_entry(error.code).text(language()) if error else None
+
+
+def size(size_bytes: int) -> str:
+    """Return a size as people read it."""
+    value, unit = float(size_bytes), _UNITS[0]
+    for unit in _UNITS:  # noqa: B007 - the unit at which the loop stops is the answer
+        if value < 1000 or unit == _UNITS[-1]:
+            break
+        value /= 1000
+    shown = format_decimal(round(value, 1 if unit != "B" and value < 100 else 0))
+    return f"{shown} {unit}"
+
+
+def moment(at: datetime) -> Markup:
+    """Return a <time> element in the time zone of the settings."""
+    text = format_datetime(at, "yyyy-MM-dd HH:mm:ss")
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), text)
