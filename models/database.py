@@ -93,8 +93,8 @@ def configure(settings: DatabaseSettings) -> None:
         f"{settings.database_idle_in_transaction_timeout_seconds}s"
         " -c timezone=UTC"
     )
-    if not database.is_closed():
-        database.close()
+    if database.database is not None:
+        database.close_all()
     database.init(
         settings.database_url.get_secret_value(),
         max_connections=settings.database_pool_size,
@@ -149,7 +149,7 @@ def transaction() -> Iterator[None]:
 def _rollback() -> None:
     try:
         database.rollback()
-    except peewee.DatabaseError:  # the session is gone and its transaction with it
+    except peewee.PeeweeException:  # the session is gone and its transaction with it
         _discard()
 
 

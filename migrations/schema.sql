@@ -1,0 +1,244 @@
+CREATE TABLE public.batch (
+    id character varying(255) NOT NULL,
+    type text NOT NULL,
+    name text,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50),
+    CONSTRAINT batch_type_check CHECK ((type = ANY (ARRAY['page_import'::text, 'code2des'::text])))
+);
+CREATE TABLE public.batch_item (
+    id character varying(255) NOT NULL,
+    batch_id character varying(255) NOT NULL,
+    "position" integer NOT NULL,
+    request jsonb NOT NULL,
+    job_id character varying(255),
+    message jsonb,
+    dispatched_at timestamp with time zone,
+    lease_until timestamp with time zone,
+    dispatch_attempts integer DEFAULT 0 NOT NULL,
+    error_message text,
+    cancelled_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_cost_delay='0');
+CREATE TABLE public.code2des (
+    id character varying(255) NOT NULL,
+    batch_id character varying(255) NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    bucket text NOT NULL,
+    object_key text NOT NULL,
+    object_version text,
+    file_name text NOT NULL,
+    content_type text NOT NULL,
+    detected_type text,
+    size_bytes bigint NOT NULL,
+    sha256 character varying(64) NOT NULL,
+    stored_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    error_code text,
+    error_message text,
+    result_sha256 character varying(64),
+    run integer DEFAULT 1 NOT NULL,
+    last_report_at timestamp with time zone,
+    progress_done integer,
+    progress_total integer,
+    page_count integer,
+    document jsonb,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50),
+    CONSTRAINT code2des_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'completed'::text, 'failed'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_cost_delay='0');
+CREATE TABLE public.code2des_design (
+    code2des_id character varying(255) NOT NULL,
+    design jsonb NOT NULL,
+    markdown_ja text NOT NULL,
+    markdown_en text NOT NULL,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.idempotency_key (
+    subject character varying(50) NOT NULL,
+    key character varying(255) NOT NULL,
+    owner_token character varying(255) NOT NULL,
+    lease_until timestamp with time zone,
+    fingerprint character varying(64),
+    response jsonb,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.job_event (
+    id character varying(255) NOT NULL,
+    batch_id character varying(255) NOT NULL,
+    child_id character varying(255) NOT NULL,
+    run integer NOT NULL,
+    component character varying(50) NOT NULL,
+    event text NOT NULL,
+    from_status text,
+    to_status text NOT NULL,
+    detail text,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.page (
+    page_import_id character varying(255) NOT NULL,
+    number integer NOT NULL,
+    text text NOT NULL,
+    markdown text NOT NULL,
+    tables jsonb NOT NULL,
+    warnings jsonb NOT NULL,
+    width double precision,
+    height double precision,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.page_import (
+    id character varying(255) NOT NULL,
+    batch_id character varying(255) NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    bucket text NOT NULL,
+    object_key text NOT NULL,
+    object_version text,
+    file_name text NOT NULL,
+    content_type text NOT NULL,
+    detected_type text,
+    size_bytes bigint NOT NULL,
+    sha256 character varying(64) NOT NULL,
+    stored_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    error_code text,
+    error_message text,
+    result_sha256 character varying(64),
+    run integer DEFAULT 1 NOT NULL,
+    last_report_at timestamp with time zone,
+    progress_done integer,
+    progress_total integer,
+    page_count integer,
+    document jsonb,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50),
+    CONSTRAINT page_import_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'completed'::text, 'failed'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_cost_delay='0');
+CREATE TABLE public.process_status (
+    name character varying(255) NOT NULL,
+    kind text NOT NULL,
+    data jsonb NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50),
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.schema_migration (
+    id integer NOT NULL,
+    name character varying(255) NOT NULL,
+    applied timestamp without time zone NOT NULL
+);
+CREATE SEQUENCE public.schema_migration_id_seq
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE public.schema_migration_id_seq OWNED BY public.schema_migration.id;
+CREATE TABLE public.session (
+    token_hash character varying(64) NOT NULL,
+    subject character varying(50) NOT NULL,
+    username text NOT NULL,
+    csrf_seed character varying(64) NOT NULL,
+    idle_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+ALTER TABLE ONLY public.schema_migration ALTER COLUMN id SET DEFAULT nextval('public.schema_migration_id_seq'::regclass);
+ALTER TABLE ONLY public.batch_item
+    ADD CONSTRAINT batch_item_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.batch
+    ADD CONSTRAINT batch_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.code2des_design
+    ADD CONSTRAINT code2des_design_pkey PRIMARY KEY (code2des_id);
+ALTER TABLE ONLY public.code2des
+    ADD CONSTRAINT code2des_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.idempotency_key
+    ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (subject, key);
+ALTER TABLE ONLY public.job_event
+    ADD CONSTRAINT job_event_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.page_import
+    ADD CONSTRAINT page_import_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.page
+    ADD CONSTRAINT page_pkey PRIMARY KEY (page_import_id, number);
+ALTER TABLE ONLY public.process_status
+    ADD CONSTRAINT process_status_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY public.schema_migration
+    ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (token_hash);
+CREATE INDEX batch_item_batch_idx ON public.batch_item USING btree (batch_id, "position");
+CREATE INDEX batch_item_dispatch_idx ON public.batch_item USING btree (dispatched_at, lease_until);
+CREATE INDEX batch_item_job_idx ON public.batch_item USING btree (job_id);
+CREATE INDEX batch_item_pending_idx ON public.batch_item USING btree (created_by, id) WHERE ((dispatched_at IS NULL) AND (cancelled_at IS NULL) AND (error_message IS NULL) AND (deleted_at IS NULL));
+CREATE INDEX batch_subject_idx ON public.batch USING btree (created_by, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX code2des_batch_idx ON public.code2des USING btree (batch_id, status);
+CREATE INDEX code2des_live_idx ON public.code2des USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
+CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
+CREATE INDEX job_event_child_idx ON public.job_event USING btree (child_id, created_at, id);
+CREATE INDEX page_import_batch_idx ON public.page_import USING btree (batch_id, status);
+CREATE INDEX page_import_live_idx ON public.page_import USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
+CREATE UNIQUE INDEX schema_migration_name ON public.schema_migration USING btree (name);
+CREATE INDEX session_expires_idx ON public.session USING btree (expires_at);
+ALTER TABLE ONLY public.batch_item
+    ADD CONSTRAINT batch_item_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.code2des
+    ADD CONSTRAINT code2des_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.code2des_design
+    ADD CONSTRAINT code2des_design_code2des_id_fkey FOREIGN KEY (code2des_id) REFERENCES public.code2des(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.job_event
+    ADD CONSTRAINT job_event_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.page_import
+    ADD CONSTRAINT page_import_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.page
+    ADD CONSTRAINT page_page_import_id_fkey FOREIGN KEY (page_import_id) REFERENCES public.page_import(id) ON DELETE CASCADE;
