@@ -28,7 +28,7 @@ class Plan:
     def __init__(self, data_dir: Path, port: int | None, given: Mapping[str, str]) -> None:
         self.data_dir = data_dir
         self.port = port if port is not None else free_port()
-        self.given = {name: value for name, value in given.items() if value}
+        self.given = {n: value for n, value in given.items() if value and not _is_foreign(n)}
 
     @property
     def embedded_postgres(self) -> bool:
@@ -59,14 +59,15 @@ class Plan:
     def env(self, process: str, ours: Mapping[str, str]) -> dict[str, str]:
         """Put together the system's environment, our values and, strongest, the given ones."""
         programs = str(Path(sys.executable).parent)
+        outer = {n: v for n, v in os.environ.items() if not _is_foreign(n) and n != "DATABASE_URL"}
         env = {
-            **{name: value for name, value in os.environ.items() if not _is_foreign(name)},
-            "PATH": os.pathsep.join([programs, os.environ.get("PATH", os.defpath)]),
+            **outer,
             "PYTHONUNBUFFERED": "1",
             "AWS_EC2_METADATA_DISABLED": "true",
             "SECURE_COOKIES": "0",
             **ours,
             **self.given,
+            "PATH": os.pathsep.join([programs, os.environ.get("PATH", os.defpath)]),
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
             "BIND_HOST": "127.0.0.1",
@@ -80,7 +81,7 @@ class Plan:
 
 def _is_foreign(name: str) -> bool:
     """Settings of the person's own Python, PostgreSQL or gunicorn must not reach our processes."""
-    return name.startswith(("PYTHON", "PG", "GUNICORN_")) or name in ("DATABASE_URL", "VIRTUAL_ENV")
+    return name.startswith(("PYTHON", "PG", "GUNICORN_")) or name == "VIRTUAL_ENV"
 
 
 def read_port(text: str | None) -> int:

@@ -18,7 +18,8 @@ from pydantic import SecretStr
 
 from local.emulator import Emulator
 from local.postgres import PostgresServer
-from local.provision import Account, Provisioned, provision
+from local.provision import Account, Provisioned, access_token, provision
+from local.stack import Stack
 from models import database as models_database
 from models.settings import DatabaseSettings
 
@@ -126,3 +127,18 @@ def aws(server_dir: Path) -> Iterator[Aws]:
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         yield Aws(emulator=emulator, account=account, provisioned=provisioned)
     emulator.stop()
+
+
+@pytest.fixture(scope="session")
+def stack(server_dir: Path) -> Iterator[Stack]:
+    """The whole product, running: web, scheduler and worker on the embedded default."""
+    running = Stack(server_dir / "stack", durable=False)
+    running.start()
+    yield running
+    running.destroy()
+
+
+@pytest.fixture
+def token(stack: Stack) -> str:
+    """A fresh access token of the stack's default user."""
+    return access_token(stack.account, stack.provisioned)
