@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from models import events, results
@@ -57,6 +58,7 @@ class Locked:
     owner: str
     dispatched: bool
     deleted: bool
+    updated_at: datetime
 
     @property
     def live(self) -> bool:
@@ -75,7 +77,7 @@ def lock(import_type: ImportType, child_id: str) -> Locked:
     if not items:
         raise NotFound(child_id)
     children = fetch(
-        f"""SELECT c.status, c.run, c.result_sha256, c.created_by AS owner,
+        f"""SELECT c.status, c.run, c.result_sha256, c.created_by AS owner, c.updated_at,
                    ({item_state()}) AS state
             FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
             WHERE c.id = %s FOR UPDATE OF c""",
@@ -96,6 +98,7 @@ def lock(import_type: ImportType, child_id: str) -> Locked:
         owner=child["owner"],
         dispatched=item["dispatched"],
         deleted=item["deleted"],
+        updated_at=child["updated_at"],
     )
 
 
@@ -230,6 +233,7 @@ def _start(row: Locked) -> str:
 def _touch(row: Locked, done: int | None = None, total: int | None = None) -> None:
     execute(
         f"""UPDATE {row.type} SET last_report_at = clock_timestamp(),
+                updated_at = clock_timestamp(), updated_by = 'worker',
                 progress_done = coalesce(%s, progress_done),
                 progress_total = coalesce(%s, progress_total)
             WHERE id = %s""",

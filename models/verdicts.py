@@ -6,7 +6,9 @@ All of it goes through transitions.lock and transitions.move.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from models import outbox
 from models.children import find_type
@@ -91,18 +93,30 @@ def _fail(row: Locked, code: str, message: str, actor: str | None = None) -> Non
     )
 
 
-@retried
-def start_new_run(import_type: ImportType, child_id: str, *, reason: str) -> str | None:
-    """Begin a new dispatch cycle for a live import; after three runs call it failed instead.
+@dataclass(frozen=True, kw_only=True)
+class Suspect:
+    """A child that looked lost, and the version of its row that looked so."""
 
-    Returns "new_run", "failed", or None when the import is settled. `reason` is recorded.
+    type: ImportType
+    child_id: str
+    updated_at: datetime
+
+
+@retried
+def start_new_run(suspect: Suspect, *, reason: str) -> str | None:
+    """Begin a new dispatch cycle for lost work; after three runs call it failed instead.
+
+    Returns "new_run", "failed", or None when the row has changed since it was suspected: a report
+    came, or another sweeper was faster. `reason` is recorded.
     """
     with transaction():
         try:
-            row = lock(import_type, child_id)
+            row = lock(suspect.type, suspect.child_id)
         except NotFound:
             return None
-        return _restart(row, "stalled", reason) if row.live else None
+        if not row.live or row.updated_at != suspect.updated_at:
+            return None
+        return _restart(row, "stalled", reason)
 
 
 def _restart(row: Locked, code: str, reason: str) -> str:
@@ -172,33 +186,33 @@ def fail(import_type: ImportType, child_id: str, *, code: str, message: str) -> 
         return True
 
 
-def silent_children(import_type: ImportType, *, stall_seconds: float, limit: int) -> Sequence[str]:
+def silent_children(import_type: ImportType, *, stall_seconds: float, limit: int) -> list[Suspect]:
     """Return children that are processing but have not reported for `stall_seconds`."""
     with connection():
         rows = fetch(
-            f"""SELECT c.id FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+            f"""SELECT c.id, c.updated_at FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
                 WHERE c.status = 'processing' AND i.cancelled_at IS NULL AND i.deleted_at IS NULL
                   AND c.last_report_at < clock_timestamp() - %s * interval '1 second'
                 ORDER BY c.last_report_at LIMIT %s""",
             (stall_seconds, limit),
         )
-    return [row["id"] for row in rows]
+    return _suspects(import_type, rows)
 
 
 def unstarted_children(
     import_type: ImportType, *, waited_seconds: float, limit: int
-) -> Sequence[str]:
+) -> list[Suspect]:
     """Return children whose message was sent `waited_seconds` ago and that no worker started."""
     with connection():
         rows = fetch(
-            f"""SELECT c.id FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+            f"""SELECT c.id, c.updated_at FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
                 WHERE c.status = 'queued' AND i.cancelled_at IS NULL AND i.deleted_at IS NULL
                   AND i.error_message IS NULL
                   AND i.dispatched_at < clock_timestamp() - %s * interval '1 second'
                 ORDER BY i.dispatched_at LIMIT %s""",
             (waited_seconds, limit),
         )
-    return [row["id"] for row in rows]
+    return _suspects(import_type, rows)
 
 
 def observed_wait(import_type: ImportType) -> float:
@@ -214,14 +228,20 @@ def observed_wait(import_type: ImportType) -> float:
     return max(0.0, float(rows[0]["seconds"]))
 
 
-def in_flight_children(import_type: ImportType) -> Sequence[str]:
+def in_flight_children(import_type: ImportType) -> list[Suspect]:
     """Return live children whose message was sent, for a start that finds everything dead."""
     with connection():
         rows = fetch(
-            f"""SELECT c.id FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+            f"""SELECT c.id, c.updated_at FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
                 WHERE c.status IN ('queued', 'processing') AND i.cancelled_at IS NULL
                   AND i.deleted_at IS NULL AND i.error_message IS NULL
                   AND (i.dispatched_at IS NOT NULL OR i.dispatch_attempts > 0)
                 ORDER BY c.id"""
         )
-    return [row["id"] for row in rows]
+    return _suspects(import_type, rows)
+
+
+def _suspects(import_type: ImportType, rows: list[dict[str, Any]]) -> list[Suspect]:
+    return [
+        Suspect(type=import_type, child_id=row["id"], updated_at=row["updated_at"]) for row in rows
+    ]

@@ -107,10 +107,10 @@ def fail(import_id: str, reason: str, yes: bool) -> None:
 @_plainly
 def resume_all(dry_run: bool) -> None:
     """Begin a new run for everything in flight, after queue and workers died together."""
-    found = [(kind, id_) for kind in ImportType for id_ in verdicts.in_flight_children(kind)]
+    found = [suspect for kind in ImportType for suspect in verdicts.in_flight_children(kind)]
     if not dry_run:
-        for import_type, child_id in found:
-            verdicts.start_new_run(import_type, child_id, reason="restarted_after_crash")
+        for suspect in found:
+            verdicts.start_new_run(suspect, reason="restarted_after_crash")
     click.echo(f"in flight: {len(found)}")
 
 

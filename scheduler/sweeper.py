@@ -12,6 +12,7 @@ from jobs.errors import QueueUnavailable
 from jobs.queue import QueueClient
 from models import status, verdicts
 from models.states import ImportType
+from models.verdicts import Suspect
 from scheduler.settings import SchedulerSettings
 
 log = structlog.get_logger(__name__)
@@ -38,8 +39,8 @@ class Sweeper:
             waited_seconds=self._patience_seconds(import_type),
             limit=settings.sweep_limit,
         )
-        return sum(self._restart(import_type, id_, "silent") for id_ in silent) + sum(
-            self._restart(import_type, id_, "message_lost") for id_ in lost
+        return sum(_restart(suspect, "silent") for suspect in silent) + sum(
+            _restart(suspect, "message_lost") for suspect in lost
         )
 
     def _patience_seconds(self, import_type: ImportType) -> float:
@@ -60,9 +61,10 @@ class Sweeper:
             return settings.unstarted_after_seconds
         return max(settings.stall_after_seconds, 2 * verdicts.observed_wait(import_type))
 
-    def _restart(self, import_type: ImportType, child_id: str, reason: str) -> int:
-        verdict = verdicts.start_new_run(import_type, child_id, reason=reason)
-        if verdict is None:
-            return 0
-        log.warning("import_swept", import_id=child_id, reason=reason, verdict=verdict)
-        return 1
+
+def _restart(suspect: Suspect, reason: str) -> int:
+    verdict = verdicts.start_new_run(suspect, reason=reason)
+    if verdict is None:
+        return 0
+    log.warning("import_swept", import_id=suspect.child_id, reason=reason, verdict=verdict)
+    return 1

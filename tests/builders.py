@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jobs.messages import JobMessage
-from models import database, intake, transitions
+from models import database, intake, transitions, verdicts
 from models.ids import uuid7
 from models.states import ImportType
 from models.transitions import Applied, ReportedResult
+from models.verdicts import Suspect
 
 ALICE = "0a0a0a0a-alice"
 BOB = "0b0b0b0b-bob"
@@ -107,3 +108,11 @@ def event_names(child_id: str) -> list[str]:
         "SELECT event FROM job_event WHERE child_id = %s ORDER BY created_at, id", (child_id,)
     )
     return [row["event"] for row in found]
+
+
+def start_new_run(child_id: str, reason: str = "test") -> str | None:
+    """Suspect a page import as it is now and start it anew."""
+    suspect = Suspect(
+        type=ImportType.PAGE_IMPORT, child_id=child_id, updated_at=child(child_id)["updated_at"]
+    )
+    return verdicts.start_new_run(suspect, reason=reason)

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from models import cancellations, events, results, verdicts
+from models import cancellations, events, results
 from models.errors import NotFound
 from models.states import ImportType
 from tests.builders import (
@@ -16,6 +16,7 @@ from tests.builders import (
     report,
     result,
     rows,
+    start_new_run,
 )
 
 
@@ -96,7 +97,7 @@ def test_a_late_completion_of_a_cancelled_import_leaves_no_pages(database):
 def test_failed_and_progress_count_only_for_the_current_run(database):
     _, (child_id,) = register()
     report(child_id, "processing", run=None)
-    verdicts.start_new_run(ImportType.PAGE_IMPORT, child_id, reason="test")
+    start_new_run(child_id)
     assert report(child_id, "failed", run=1).conflict
     assert report(child_id, "progress", run=1, done=1, total=2).conflict
     assert child(child_id)["status"] == "queued"
@@ -105,7 +106,7 @@ def test_failed_and_progress_count_only_for_the_current_run(database):
 
 def test_completed_of_an_older_run_is_taken_while_the_import_is_live(database):
     _, (child_id,) = register()
-    verdicts.start_new_run(ImportType.PAGE_IMPORT, child_id, reason="test")
+    start_new_run(child_id)
     assert report(child_id, "completed", run=1).applied
 
 

@@ -11,7 +11,18 @@ import pytest
 from models import batches, cancellations, outbox, verdicts
 from models.errors import Conflict, NotFound
 from models.states import ImportType
-from tests.builders import ALICE, BOB, change, child, event_names, item_of, register, report, rows
+from tests.builders import (
+    ALICE,
+    BOB,
+    change,
+    child,
+    event_names,
+    item_of,
+    register,
+    report,
+    rows,
+    start_new_run,
+)
 
 PAGE = ImportType.PAGE_IMPORT
 SPENT = """UPDATE batch_item SET dispatch_attempts = 3,
@@ -103,7 +114,7 @@ def test_lost_work_starts_a_new_run_with_the_same_message(database):
     (claim,) = outbox.claim(10)
     outbox.mark_dispatched([claim.fence])
     report(child_id, "processing", run=None)
-    assert verdicts.start_new_run(PAGE, child_id, reason="silent") == "new_run"
+    assert start_new_run(child_id) == "new_run"
     row = child(child_id)
     assert (row["status"], row["run"], row["started_at"]) == ("queued", 2, None)
     (again,) = outbox.claim(10)
@@ -114,17 +125,27 @@ def test_lost_work_starts_a_new_run_with_the_same_message(database):
 
 def test_machines_start_three_runs_and_then_call_it_failed(database):
     _, (child_id,) = register()
-    verdict = [verdicts.start_new_run(PAGE, child_id, reason="silent") for _ in range(4)]
+    verdict = [start_new_run(child_id) for _ in range(4)]
     assert verdict == ["new_run", "new_run", "failed", None]
     assert child(child_id)["error_code"] == "stalled"
+
+
+def test_a_report_between_suspicion_and_verdict_saves_the_run(database):
+    _, (child_id,) = register()
+    report(child_id, "processing", run=None)
+    change("UPDATE page_import SET last_report_at = last_report_at - interval '2 hours'")
+    (suspect,) = verdicts.silent_children(PAGE, stall_seconds=3600, limit=10)
+    report(child_id, "progress", done=1, total=2)
+    assert verdicts.start_new_run(suspect, reason="silent") is None
+    assert child(child_id)["run"] == 1
 
 
 def test_settled_imports_get_no_new_run(database):
     _, (done, gone) = register(2)
     report(done, "completed")
     cancellations.cancel_import(ALICE, PAGE, gone)
-    assert verdicts.start_new_run(PAGE, done, reason="x") is None
-    assert verdicts.start_new_run(PAGE, gone, reason="x") is None
+    assert start_new_run(done) is None
+    assert start_new_run(gone) is None
 
 
 def test_a_person_redrives_only_what_failed(database):
@@ -155,7 +176,7 @@ def test_silence_is_measured_from_the_last_report(database):
     change("UPDATE page_import SET last_report_at = last_report_at - interval '2 hours'")
     report(talking, "progress", done=1, total=2)
     change("UPDATE page_import SET last_report_at = clock_timestamp() WHERE id = %s", (fresh,))
-    assert verdicts.silent_children(PAGE, stall_seconds=3600, limit=10) == [quiet]
+    assert verdicts.silent_children(PAGE, stall_seconds=3600, limit=10)[0].child_id == quiet
 
 
 def test_sent_but_never_started_imports_are_found_at_any_age(database):
@@ -164,7 +185,7 @@ def test_sent_but_never_started_imports_are_found_at_any_age(database):
     outbox.mark_dispatched([claim.fence])
     assert verdicts.unstarted_children(PAGE, waited_seconds=60, limit=10) == []
     change("UPDATE batch_item SET dispatched_at = dispatched_at - interval '9 days'")
-    assert verdicts.unstarted_children(PAGE, waited_seconds=60, limit=10) == [lost]
+    assert verdicts.unstarted_children(PAGE, waited_seconds=60, limit=10)[0].child_id == lost
 
 
 def test_cancel_is_final_and_cannot_be_repeated(database):
