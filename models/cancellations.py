@@ -6,8 +6,9 @@ from models import events
 from models.database import execute, fetch, retried, transaction
 from models.errors import Conflict, NotFound
 from models.events import NewEvent
+from models.locks import Locked, lock
 from models.states import ImportType, ItemState, item_state
-from models.transitions import Locked, lock, note
+from models.transitions import note
 
 
 @retried

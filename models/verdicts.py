@@ -14,8 +14,9 @@ from models import outbox
 from models.children import find_type
 from models.database import connection, execute, fetch, retried, transaction
 from models.errors import Conflict, NotFound
+from models.locks import Locked, lock
 from models.states import ChildStatus, ImportType, ItemState
-from models.transitions import Locked, lock, move
+from models.transitions import move
 
 #: How many runs machines may start for one import before they call it failed.
 MAX_MACHINE_RUNS = 3
