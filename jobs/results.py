@@ -10,7 +10,7 @@ import gzip
 import json
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def pack_result(lines: Path, destination: Path) -> None:
         shutil.copyfileobj(source, packed, _COPY_BYTES)
 
 
-def read_result(path: Path, max_bytes: int) -> Iterator[tuple[str, Any]]:
+def read_result(path: Path, max_bytes: int) -> Generator[tuple[str, Any], None, None]:
     """Yield (kind, value) of each line, inflating at most `max_bytes` altogether.
 
     Raises ReportInvalid for more bytes, broken gzip or JSON, an unknown kind, or a first line

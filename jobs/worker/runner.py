@@ -1,0 +1,247 @@
+"""Do the work of one message, from the first report to the last.
+
+Returning means: the web holds a verdict, the message may be deleted. LeaveMessage means: nothing
+is decided, SQS delivers the message again. A bad file is a report; broken infrastructure waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from jobs.errors import (
+    MessageInvalid,
+    ObjectCorrupt,
+    ObjectMissing,
+    PermanentError,
+    ReportInvalid,
+)
+from jobs.messages import JobMessage, Report, ReportAnswer, ResultRef
+from jobs.results import pack_result, read_result
+from jobs.storage import SourceMetadata, Storage
+from jobs.worker.errors import (
+    DiskTrouble,
+    Interrupted,
+    LeaveMessage,
+    ReportStopped,
+    SandboxLost,
+)
+from jobs.worker.patience import Patience
+from jobs.worker.reporting import ProgressReporter, Reporter, Reports, webhook_id
+from jobs.worker.sandbox import ParseJob, Sandbox
+from jobs.worker.tempdirs import TempRoot
+from jobs.worker.verdicts import ParseFailure
+
+#: Downloads of a source whose bytes differ from the record before that is the verdict.
+_DOWNLOADS = 3
+#: Parses of one file by a helper that dies before the message is left to another worker.
+_PARSES = 2
+#: The first line of a result is read into memory; it holds an outline, never text.
+_DOCUMENT_BYTES = 8 * 1024 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+class Verdict(PermanentError):
+    """The file has no result, and why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Runner:
+    """Everything a job needs; shared by all threads."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        reporter: Reporter,
+        sandbox: Sandbox,
+        temp_root: TempRoot,
+        patience: Patience,
+        stop: threading.Event,
+        *,
+        parser_version: str,
+        progress_seconds: float,
+        touch: Callable[[], None],
+    ) -> None:
+        self._storage = storage
+        self._reporter = reporter
+        self._sandbox = sandbox
+        self._temp_root = temp_root
+        self._patience = patience
+        self._stop = stop
+        self._parser_version = parser_version
+        self._progress_seconds = progress_seconds
+        self._touch = touch
+
+    def work(self, value: Mapping[str, Any], receive_count: int) -> None:
+        """Decode a message and run it with its identifiers on every log line."""
+        structlog.contextvars.clear_contextvars()
+        claimed = value.get("import_id") if isinstance(value, Mapping) else None
+        structlog.contextvars.bind_contextvars(import_id=claimed, receive_count=receive_count)
+        try:
+            message = JobMessage.from_json(value)
+        except MessageInvalid as error:
+            log.error("message_invalid", reason=str(error))
+            raise LeaveMessage("the message is of another schema") from error
+        try:
+            self.run(message, receive_count)
+        except LeaveMessage:
+            raise
+        except Exception as error:
+            log.exception("work_failed", error_class=type(error).__name__)
+            raise LeaveMessage("unexpected trouble") from error
+
+    def run(self, message: JobMessage, receive_count: int) -> None:
+        """Take one message to a verdict that the web holds, or to a 409."""
+        reports = Reports(message, receive_count)
+        try:
+            run = self._report(reports.processing()).run
+            structlog.contextvars.bind_contextvars(run=run)
+            log.info("work_started", type=message.type)
+            self._report(self._verdict(message, reports, run))
+        except ReportStopped:
+            log.info("work_not_wanted")
+            return
+        except SandboxLost as error:
+            log.error("sandbox_lost", reason=str(error))
+            raise LeaveMessage("the sandbox died") from error
+        except DiskTrouble as error:
+            log.error("disk_trouble", reason=str(error))
+            raise LeaveMessage("the disk is in trouble") from error
+        log.info("work_reported")
+
+    def _verdict(self, message: JobMessage, reports: Reports, run: int) -> Report:
+        with self._temp_root.job() as directory:
+            try:
+                result = self._stored_result(message, directory)
+                if result is None:
+                    result = self._new_result(message, reports, run, directory)
+            except Verdict as verdict:
+                log.info("file_failed", error_code=verdict.code)
+                return reports.failed(run, verdict.code, str(verdict))
+        return reports.completed(run, result)
+
+    def _stored_result(self, message: JobMessage, directory: Path) -> ResultRef | None:
+        """Return the result that an earlier delivery of this message stored, if it is good."""
+        child, version = message.import_id, self._parser_version
+        found = self._patience.storage(lambda: self._storage.find_result(child, version))
+        if found is None:
+            return None
+        packed = directory / "found"
+        try:
+            self._patience.storage(
+                lambda: self._storage.fetch_result(child, version, *found, packed)
+            )
+            result = self._describe(packed, *found)
+        except (ObjectCorrupt, ObjectMissing, ReportInvalid) as error:
+            log.warning("stored_result_unusable", error_code=error.code)
+            return None
+        log.info("result_reused", sha256=found[0])
+        return result
+
+    def _new_result(
+        self, message: JobMessage, reports: Reports, run: int, directory: Path
+    ) -> ResultRef:
+        def send(done: int, total: int | None) -> ReportAnswer:
+            report = reports.progress(run, done, total)
+            return self._reporter.send(report, webhook_id(message.import_id))
+
+        with ProgressReporter(send, self._progress_seconds) as progress:
+            source = directory / "source"
+            metadata = self._fetch(message, source)
+            job = ParseJob(
+                type=message.type,
+                source=source,
+                directory=directory,
+                file_name=metadata.file_name,
+                options=message.options,
+            )
+            lines = self._parse(job, progress)
+            source.unlink()
+            packed = directory / "packed"
+            try:
+                pack_result(lines, packed)
+            except OSError as error:
+                raise DiskTrouble(str(error.strerror)) from error
+            stored = self._patience.storage(
+                lambda: self._storage.put_result(message.import_id, self._parser_version, packed)
+            )
+        try:
+            return self._describe(packed, *stored)
+        except ReportInvalid as error:
+            raise Verdict("parse_crashed", "the parser made no valid result") from error
+
+    def _fetch(self, message: JobMessage, destination: Path) -> SourceMetadata:
+        def download() -> SourceMetadata:
+            self._touch()
+            try:
+                return self._storage.fetch_source(
+                    message.object_key,
+                    message.object_version,
+                    destination,
+                    size_bytes=message.size_bytes,
+                    sha256=message.sha256,
+                )
+            except OSError as error:
+                raise DiskTrouble(str(error.strerror)) from error
+
+        for attempt in range(1, _DOWNLOADS + 1):
+            try:
+                return self._patience.storage(download)
+            except ObjectMissing as error:
+                raise Verdict("source_missing", "the stored file does not exist") from error
+            except ObjectCorrupt as error:
+                log.warning("source_corrupt", attempt=attempt, reason=str(error))
+        raise Verdict("source_corrupt", "the stored file is not the one that was uploaded")
+
+    def _parse(self, job: ParseJob, progress: ProgressReporter) -> Path:
+        def should_stop() -> bool:
+            self._touch()
+            return self._stop.is_set() or progress.cancelled.is_set()
+
+        for attempt in range(1, _PARSES + 1):
+            try:
+                outcome = self._sandbox.parse(
+                    job, on_progress=progress.note, should_stop=should_stop
+                )
+            except Interrupted:
+                if self._stop.is_set():
+                    raise
+                raise ReportStopped("cancelled while parsing") from None
+            except SandboxLost:
+                if attempt == _PARSES or self._stop.is_set():
+                    raise
+                log.warning("sandbox_lost", attempt=attempt)
+                continue
+            if isinstance(outcome, ParseFailure):
+                raise Verdict(outcome.code, outcome.message)
+            return outcome
+        raise SandboxLost("the helper died under every parse")
+
+    def _describe(self, packed: Path, sha256: str, size_bytes: int) -> ResultRef:
+        """Read the first line of a result. Raises ReportInvalid."""
+        with closing(read_result(packed, _DOCUMENT_BYTES)) as lines:
+            _, document = next(lines)
+        pages = document.get("page_count") if isinstance(document, dict) else None
+        detected = document.get("detected_type") if isinstance(document, dict) else None
+        if not isinstance(detected, str) or not (pages is None or type(pages) is int):
+            raise ReportInvalid("document line lacks its type")
+        return ResultRef(
+            parser_version=self._parser_version,
+            sha256=sha256,
+            size_bytes=size_bytes,
+            detected_type=detected,
+            page_count=pages,
+        )
+
+    def _report(self, report: Report) -> ReportAnswer:
+        message_id = webhook_id(report.import_id)
+        return self._patience.web(lambda: self._reporter.send(report, message_id))

@@ -1,0 +1,73 @@
+"""One real worker process against real queues and objects: what an outsider sees."""
+
+import gzip
+import json
+
+from jobs.messages import ReportEvent
+from jobs.results import read_result
+from tests.jobs.conftest import eventually
+
+
+def test_a_file_is_fetched_parsed_stored_reported_and_only_then_deleted(account, web, workers):
+    worker = workers.start()
+
+    import_id = account.submit("text こんにちは")
+
+    report = eventually(lambda: web.ended.get(import_id))
+    eventually(lambda: account.count() == 0)
+    assert web.events(import_id) == ["processing", "completed"]
+    assert report.result.detected_type == "text/plain"
+    assert worker.stop() == 0
+    assert list(worker.temp_dir.iterdir()) == []
+    assert "worker_stopped" in worker.events()
+
+
+def test_the_result_object_is_what_the_report_says(account, web, workers, tmp_path):
+    workers.start()
+    import_id = account.submit("text こんにちは")
+    result = eventually(lambda: web.ended.get(import_id)).result
+
+    path = tmp_path / "result"
+    account.storage.fetch_result(import_id, "1", result.sha256, result.size_bytes, path)
+
+    kinds = dict(read_result(path, 1 << 20))
+    assert kinds["document"]["parser_version"] == "1"
+    assert kinds["page"]["text"] == "こんにちは"
+    assert path.read_bytes()[4:8] == bytes(4), "mtime is zero"
+    assert json.loads(gzip.decompress(path.read_bytes()).split(b"\n")[0])["document"]
+
+
+def test_a_bad_file_is_a_failed_report_and_the_worker_lives_on(account, web, workers):
+    workers.start()
+
+    crashed = account.submit("segfault")
+    refused = account.submit("fail file_encrypted")
+    good = account.submit("text fine")
+
+    eventually(lambda: {crashed, refused, good} <= set(web.ended))
+    assert web.ended[crashed].error.code == "parse_crashed"
+    assert web.ended[refused].error.code == "file_encrypted"
+    assert web.ended[good].event is ReportEvent.COMPLETED
+    eventually(lambda: account.count() == 0)
+
+
+def test_progress_is_reported_while_a_parser_runs(account, web, workers):
+    workers.start()
+
+    import_id = account.submit("sleep 2")
+
+    eventually(lambda: web.ended.get(import_id))
+    progress = [r for r in web.reports if r.event is ReportEvent.PROGRESS]
+    assert len(progress) >= 3
+    assert (progress[-1].done, progress[-1].total, progress[-1].run) == (0, 1, 1)
+
+
+def test_a_work_longer_than_the_visibility_is_done_once(account, web, workers):
+    workers.start(VISIBILITY_SECONDS="2", HEARTBEAT_SECONDS="0.5")
+    workers.start(VISIBILITY_SECONDS="2", HEARTBEAT_SECONDS="0.5")
+
+    import_id = account.submit("sleep 5")
+
+    eventually(lambda: web.ended.get(import_id))
+    eventually(lambda: account.count() == 0)
+    assert web.events(import_id) == ["processing", "completed"]
