@@ -11,7 +11,6 @@ import pytest
 from flask.testing import FlaskClient
 
 from models.database import connection, fetch
-
 from tests.web.conftest import Person
 
 
@@ -55,7 +54,9 @@ def test_the_stored_object_is_the_file_and_the_message_names_it(
 ) -> None:
     trace = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
     body = post_file(client, person, "a.txt", b"hello", traceparent=trace).json
-    (item,) = rows("SELECT message, created_by FROM batch_item WHERE job_id = %s", body["import_id"])
+    (item,) = rows(
+        "SELECT message, created_by FROM batch_item WHERE job_id = %s", body["import_id"]
+    )
     message = item["message"]
     assert item["created_by"] == person.sub
     assert message["import_id"] == body["import_id"]
@@ -120,7 +121,12 @@ REFUSED: list[tuple[str, bytes, int, str]] = [
         "field_unknown",
     ),
     ("two files", raw_multipart(GOOD, GOOD), 413, "too_many_files"),
-    ("a file and a field behind it", raw_multipart(GOOD, file_part(b'name="x"')), 400, "field_order"),
+    (
+        "a file and a field behind it",
+        raw_multipart(GOOD, file_part(b'name="x"')),
+        400,
+        "field_order",
+    ),
     ("no last boundary", raw_multipart(GOOD, end=False), 400, "body_truncated"),
     ("cut inside the file", raw_multipart(GOOD)[:-14], 400, "body_truncated"),
     (
@@ -192,14 +198,14 @@ def test_names_of_255_bytes_and_with_quotes_stay_intact(
     name = "あ" * 83 + "ab.txt"
     assert len(name.encode()) == 255
     assert post_file(client, person, name, b"x").json["file_name"] == name
-    body = raw_multipart(file_part(b"name=\"file\"; filename=\"it's %22q%22 100% ok.txt\""))
+    body = raw_multipart(file_part(b'name="file"; filename="it\'s %22q%22 100% ok.txt"'))
     answer = client.post(
         "/api/v1/imports",
         data=body,
         headers=person.headers,
         content_type="multipart/form-data; boundary=B",
     )
-    assert answer.json["file_name"] == "it's \"q\" 100% ok.txt"
+    assert answer.json["file_name"] == 'it\'s "q" 100% ok.txt'
 
 
 def test_filename_star_in_a_part_wins_and_is_never_dropped(
