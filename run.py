@@ -104,6 +104,7 @@ def set_up(kind: str) -> None:
     with one_at_a_time():
         if venv_works() and read(stamp) == wanted:
             return
+        check_place()
         say("Setting up (the first time takes about a minute). / 準備しています。")
         make_venv()
         install(lock)
@@ -146,15 +147,28 @@ def one_at_a_time() -> Iterator[None]:
         os.close(descriptor)
 
 
+def check_place() -> None:
+    """Refuse to set up where it cannot work, before anything is changed."""
+    if venv_works():
+        return
+    if VENV.exists() and not (VENV / "torikomi.json").exists():
+        raise SetupError(f"{VENV} exists and is not ours: move it away and start again.")
+    try:
+        import ensurepip  # noqa: F401, PLC0415
+        import venv  # noqa: F401, PLC0415
+    except ImportError:
+        version = "{}.{}".format(*sys.version_info)
+        raise SetupError(
+            "This Python has no venv module: install it with "
+            f"`apt install python{version}-venv` (or your system's package of it) and start again."
+        ) from None
+
+
 def make_venv() -> None:
     """Create .venv with pip; one of another Python or another place is made anew."""
     if venv_works():
         return
-    check_ensurepip()
-    if (VENV / "torikomi.json").exists():
-        shutil.rmtree(str(VENV), ignore_errors=True)
-    elif VENV.exists():
-        raise SetupError(f"{VENV} exists and is not ours: move it away and start again.")
+    shutil.rmtree(str(VENV), ignore_errors=True)
     marker = json.dumps([sys.version.split()[0], str(VENV)])
     try:
         VENV.mkdir()
@@ -168,19 +182,6 @@ def make_venv() -> None:
     if done.returncode != 0:
         raise SetupError(f"Python could not make {VENV}: {last_line(done)}")
     (VENV / "torikomi.json").write_text(marker, encoding="utf-8")
-
-
-def check_ensurepip() -> None:
-    """Debian's Python comes without the venv parts; say which package brings them."""
-    try:
-        import ensurepip  # noqa: F401, PLC0415
-        import venv  # noqa: F401, PLC0415
-    except ImportError:
-        version = "{}.{}".format(*sys.version_info)
-        raise SetupError(
-            "This Python has no venv module: install it with "
-            f"`apt install python{version}-venv` (or your system's package of it) and start again."
-        ) from None
 
 
 def install(lock: Path) -> None:
