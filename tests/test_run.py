@@ -253,34 +253,6 @@ def test_an_unknown_command_is_answered_with_the_usage() -> None:
     assert done.stderr.startswith("usage: python3 run.py")
 
 
-def section(title: str) -> str:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.split(r"^## ", readme.partition(f"\n## {title}\n")[2], flags=re.M)[0]
-
-
-@pytest.mark.parametrize(
-    ("title", "command"),
-    [
-        ("Run", "python3 run.py"),
-        ("Test", "python3 run.py test"),
-        ("Token", "python3 run.py token"),
-    ],
-)
-def test_each_start_section_of_the_readme_holds_exactly_one_command(
-    title: str, command: str
-) -> None:
-    blocks = re.findall(r"^```\w*\n(.*?)^```", section(title), flags=re.M | re.S)
-
-    assert [block.strip() for block in blocks] == [command]
-
-
-def test_ci_runs_the_test_command_of_the_readme_and_nothing_hidden() -> None:
-    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    commands = [line for line in lines if line and not line.startswith(("#", "set "))]
-
-    assert commands == ['cd "$(dirname "${BASH_SOURCE[0]}")/.."', "exec python3 run.py test"]
-
-
 def test_the_locks_name_no_registry_and_hash_everything() -> None:
     for lock in (ROOT / "local" / "locks").glob("*.txt"):
         text = lock.read_text(encoding="utf-8")

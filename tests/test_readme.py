@@ -1,0 +1,77 @@
+"""What the README says is so."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local.procfile import read_procfile
+from local.stack import Stack
+from web.catalogue import ITEM_CODES, REQUEST_CODES
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """Return the text of one `##` section."""
+    return re.split(r"^## ", README.partition(f"\n## {title}\n")[2], flags=re.M)[0]
+
+
+def block(title: str) -> list[str]:
+    """Return the fenced blocks of one section."""
+    return re.findall(r"^```\w*\n(.*?)^```", section(title), flags=re.M | re.S)
+
+
+@pytest.mark.parametrize(
+    ("title", "command"),
+    [
+        ("Run", "python3 run.py"),
+        ("Test", "python3 run.py test"),
+        ("Token", "python3 run.py token"),
+    ],
+)
+def test_each_start_section_holds_exactly_one_command(title: str, command: str) -> None:
+    assert [found.strip() for found in block(title)] == [command]
+
+
+def test_ci_runs_the_test_command_and_nothing_hidden() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    commands = [line for line in lines if line and not line.startswith(("#", "set "))]
+
+    assert commands == ['cd "$(dirname "${BASH_SOURCE[0]}")/.."', "exec python3 run.py test"]
+
+
+def test_the_error_tables_are_the_catalogue() -> None:
+    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (yes|no) \|", section("Errors"), flags=re.M)
+    items = re.findall(r"^\| `(\w+)` \| (yes|no) \|", section("Errors"), flags=re.M)
+
+    assert {(int(status), code, retry == "yes") for status, code, retry in rows} == {
+        (entry.status, entry.code, entry.retryable) for entry in REQUEST_CODES.values()
+    }
+    assert {(code, retry == "yes") for code, retry in items} == {
+        (entry.code, entry.retryable) for entry in ITEM_CODES.values()
+    }
+
+
+def test_the_processes_it_names_are_the_procfiles() -> None:
+    named = re.findall(r"`(\w+)`", section("Operations").partition(". `/livez`")[0])
+
+    assert set(named) == set(read_procfile(ROOT / "Procfile"))
+
+
+def test_the_curl_lines_work(stack: Stack, token: str) -> None:
+    script = block("API")[0].replace("http://127.0.0.1:8000", stack.url)
+    assert "TOKEN=$(python3 run.py token)\n" in script
+    script = script.replace("$(python3 run.py token)", token).replace("curl ", "curl -f -w '\\n' ")
+
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=ROOT, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    created, batches = (json.loads(line) for line in done.stdout.splitlines() if line)
+    assert created["status"] == "queued"
+    assert created["batch_id"] in {batch["batch_id"] for batch in batches["batches"]}
