@@ -29,7 +29,7 @@ from models.errors import (
     SchemaMismatch,
 )
 from web.catalogue import REQUEST_CODES, Entry, request_entry
-from web.languages import language
+from web.languages import advice, language
 
 log = structlog.get_logger(__name__)
 
@@ -170,7 +170,7 @@ def _problem(answer: Answer) -> Response:
         "type": f"/docs/errors#{answer.entry.code}",
         "title": words.title,
         "status": answer.status,
-        "detail": f"{words.cause} {words.next_step}" if language() == "en" else _joined(words),
+        "detail": advice(words),
         "code": answer.entry.code,
         "retryable": answer.entry.retryable,
         "request_id": g.get("request_id", ""),
@@ -180,10 +180,6 @@ def _problem(answer: Answer) -> Response:
     response.content_language = language()
     response.vary.add("Accept-Language")
     return response
-
-
-def _joined(words: Sequence[str]) -> str:
-    return f"{words[1]}{words[2]}"
 
 
 def _page(answer: Answer) -> Response:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flask import Response, request
 
+from web.catalogue.text import Text
+
 LANGUAGES = ("ja", "en")
 COOKIE = "torikomi_language"
 _YEAR_SECONDS = 365 * 24 * 3600
@@ -24,3 +26,8 @@ def remember(response: Response, *, secure: bool) -> None:
         response.set_cookie(
             COOKIE, choice, max_age=_YEAR_SECONDS, secure=secure, httponly=True, samesite="Lax"
         )
+
+
+def advice(words: Text) -> str:
+    """Return why it came and what to do as running text; Japanese takes no space between."""
+    return ("" if language() == "ja" else " ").join((words.cause, words.next_step))

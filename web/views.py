@@ -14,7 +14,7 @@ from models.children import ChildView
 from models.states import TERMINAL, BatchStatus
 from web import csrf, payloads
 from web.catalogue import item_entry
-from web.languages import LANGUAGES, language
+from web.languages import LANGUAGES, advice, language
 from web.services import services
 
 _UNITS = ("B", "KB", "MB", "GB")
@@ -37,6 +37,7 @@ def template_names() -> dict[str, Any]:
         "moment": moment,
         "is_terminal": is_terminal,
         "failure": failure,
+        "advice": advice,
         "collection": lambda type: payloads.NAMES[type][1],
     }
 
@@ -117,9 +118,9 @@ def size(size_bytes: int) -> str:
     """Return a size as people read it."""
     value, unit = float(size_bytes), _UNITS[0]
     for unit in _UNITS:  # noqa: B007 - the unit at which the loop stops is the answer
-        if value < 1000 or unit == _UNITS[-1]:
+        if value < 1024 or unit == _UNITS[-1]:
             break
-        value /= 1000
+        value /= 1024
     shown = format_decimal(round(value, 1 if unit != "B" and value < 100 else 0))
     return f"{shown} {unit}"
 
