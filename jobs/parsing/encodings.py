@@ -76,8 +76,8 @@ def decode(data: bytes, *, forced: str | None = None, declared: str | None = Non
     if declared and (codec := _codec(declared)):
         candidates = _EUC_CODECS if codec == "euc_jp" else (codec,)
         for candidate in candidates:
-            if (text := _strict(data, candidate)) is not None:
-                return Decoded(text, codec, True)
+            if (fitting := _strict(data, candidate)) is not None:
+                return Decoded(fitting, codec, True)
     return _by_nearly_utf8(data) or _by_score(data)
 
 

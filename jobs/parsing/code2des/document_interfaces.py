@@ -1,0 +1,136 @@
+"""Sections 5, 6 and 10 to 12: entry points, endpoints, data, external packages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from jobs.parsing.code2des.document_markup import Writer, cell, code, place, short
+
+_MAX_ROWS = 500
+_MAX_USERS = 5
+
+
+def entry_points(writer: Writer, model: dict[str, Any]) -> None:
+    """Write what starts from outside."""
+    functions = {function["id"]: function for function in model["functions"]}
+    rows = [
+        [
+            writer.say(f"entry_{entry['kind']}"),
+            code(entry["name"] or short(entry["id"])),
+            cell(functions.get(entry["id"], {}).get("summary")),
+            code(short(entry["id"])),
+            place(entry["file"], entry["line"]),
+        ]
+        for entry in model["entry_points"]
+    ]
+    rows += [
+        [
+            writer.say("entry_route"),
+            code(f"{endpoint['method']} {endpoint['path']}"),
+            cell(functions.get(endpoint["handler"], {}).get("summary")),
+            code(short(endpoint["handler"] or "")),
+            place(endpoint["file"], endpoint["line"]),
+        ]
+        for endpoint in model["endpoints"]
+    ]
+    if rows:
+        writer.table(("kind", "name", "summary", "target", "location"), rows[:_MAX_ROWS])
+    else:
+        writer.phrase("none_found")
+        writer.phrase("library_note")
+
+
+def endpoints(writer: Writer, model: dict[str, Any]) -> None:
+    """Write the routes."""
+    functions = {function["id"]: function for function in model["functions"]}
+    rows = [
+        [
+            cell(endpoint["method"]),
+            code(endpoint["path"]),
+            cell(functions.get(endpoint["handler"], {}).get("summary")),
+            code(short(endpoint["handler"] or "")),
+            cell(", ".join(endpoint["params"])),
+            cell(endpoint["framework"]),
+            place(endpoint["file"], endpoint["line"]),
+        ]
+        for endpoint in model["endpoints"]
+    ]
+    keys = ("method", "path", "summary", "handler", "path_params", "framework", "location")
+    if rows:
+        writer.table(keys, rows[:_MAX_ROWS])
+    else:
+        writer.phrase("none_found")
+
+
+def data_model(writer: Writer, model: dict[str, Any]) -> None:
+    """Write the tables that ORM classes and SQL strings show."""
+    if not model["tables"]:
+        writer.phrase("none_found")
+        return
+    writer.phrase("sql_note")
+    writer.diagram(model, "tables")
+    for table in model["tables"][:_MAX_ROWS]:
+        writer.heading(3, code(table["name"]))
+        if not table["columns"]:
+            writer.phrase("columns_unknown")
+            continue
+        rows = [
+            [
+                code(column["name"]),
+                code(column["type"]),
+                cell({True: "○", False: "×"}.get(column["null"])),
+                "PK" if column["key"] == "primary" else _foreign(table, column["name"]),
+                cell(column["comment"]),
+            ]
+            for column in table["columns"]
+        ]
+        writer.table(("column", "data_type", "null", "key", "comment"), rows)
+
+
+def _foreign(table: dict[str, Any], column: str) -> str:
+    targets = [f["references"] for f in table["foreign_keys"] if f["column"] == column]
+    return cell(f"FK → {targets[0]}" if targets else None)
+
+
+def crud(writer: Writer, model: dict[str, Any]) -> None:
+    """Write which function does what to which table."""
+    rows = [
+        [code(row["table"]), code(short(row["function"])), cell(row["ops"])]
+        for row in model["crud"]
+    ]
+    if rows:
+        writer.table(("table", "function", "operations"), rows[:_MAX_ROWS])
+    else:
+        writer.phrase("none_found")
+
+
+def external(writer: Writer, model: dict[str, Any]) -> None:
+    """Write what the project stands on; the standard library on one line a module."""
+    modules = {module["id"]: module for module in model["modules"]}
+    groups: dict[str, list[list[str]]] = defaultdict(list)
+    for package in model["external"]:
+        users = [modules[m]["name"] for m in package["used_by"] if modules[m]["role"] == "code"]
+        groups[package["ecosystem"]].append(
+            [
+                cell(package["ecosystem"]),
+                code(package["name"]),
+                cell(package["version"]),
+                place(package["source_file"]) if package["source_file"] else cell(None),
+                _users(users, len(package["used_by"])),
+            ]
+        )
+    rows = [row for name in sorted(groups) for row in groups[name]]
+    if rows:
+        writer.table(
+            ("ecosystem", "package", "version", "declared_in", "used_by"), rows[:_MAX_ROWS]
+        )
+    else:
+        writer.phrase("none_found")
+
+
+def _users(names: list[str], total: int) -> str:
+    shown = ", ".join(code(name) for name in names[:_MAX_USERS])
+    if len(names) > _MAX_USERS:
+        return f"{shown} … ({len(names)})"
+    return shown or cell("tests" if total else None)

@@ -1,0 +1,154 @@
+"""What a language module finds in one file: plain facts, the same for every language.
+
+Lines count from 1. Names are as written; nothing is resolved across files yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Span:
+    """First and last line of a definition, decorators included."""
+
+    line: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFile:
+    """One decoded source file."""
+
+    path: str
+    language: str
+    text: str
+    encoding: str
+    newline: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """A parameter or a field; `name` carries * and ** of a variadic parameter."""
+
+    name: str
+    type: str | None = None
+    default: str | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """`module` is empty for a purely relative import; `level` counts its leading dots.
+
+    `name` is None when the module itself is imported; `alias` is the local name it gets.
+    """
+
+    module: str
+    level: int
+    name: str | None
+    alias: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call by name; `receiver` is the text before the last dot, None without one."""
+
+    name: str
+    receiver: str | None
+    line: int
+
+
+@dataclass(kw_only=True)
+class Function:
+    """A function, method or a variable that holds a lambda."""
+
+    name: str
+    qualified: str
+    owner: str | None
+    kind: str
+    params: list[Variable]
+    returns: str | None
+    modifiers: list[str]
+    decorators: list[str]
+    doc: str | None
+    span: Span
+    throws: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    #: local name → class name, from annotations and constructor calls
+    locals: dict[str, str] = field(default_factory=dict)
+    cyclomatic: int = 1
+    nesting: int = 0
+
+
+@dataclass(kw_only=True)
+class Type:
+    """A class or another named type."""
+
+    name: str
+    qualified: str
+    kind: str
+    generics: list[str]
+    bases: list[str]
+    modifiers: list[str]
+    decorators: list[str]
+    doc: str | None
+    span: Span
+    fields: list[Variable] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """A route as written at its handler; `router` is the object that it hangs on."""
+
+    method: str
+    path: str
+    handler: str
+    framework: str
+    router: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryPoint:
+    """Something that starts from outside: main, cli or worker. `target` is a qualified name."""
+
+    kind: str
+    target: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlUse:
+    """A statement in a string: what it does (C, R, U or D) to which table, in which function."""
+
+    table: str
+    operation: str
+    function: str
+    line: int
+
+
+@dataclass(kw_only=True)
+class FileFacts:
+    """All facts of one file. `toplevel` holds the calls outside functions."""
+
+    source: SourceFile
+    doc: str | None = None
+    imports: list[Import] = field(default_factory=list)
+    types: list[Type] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
+    toplevel: list[Call] = field(default_factory=list)
+    #: name of a module-level variable → class name of its constructor call
+    globals: dict[str, str] = field(default_factory=dict)
+    #: router variable → prefix of its routes
+    prefixes: dict[str, str] = field(default_factory=dict)
+    endpoints: list[Endpoint] = field(default_factory=list)
+    entry_points: list[EntryPoint] = field(default_factory=list)
+    sql: list[SqlUse] = field(default_factory=list)
+    code_lines: int = 0
+    comment_lines: int = 0
+    error_nodes: int = 0
+    error_line: int | None = None

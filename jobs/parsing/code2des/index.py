@@ -1,0 +1,130 @@
+"""Names of a project: identifiers of all definitions, and what a name means in a file."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.parsing.code2des.facts import FileFacts, Function, Import, Type
+
+_MAX_HOPS = 8
+
+
+@dataclass
+class FileIndex:
+    """The definitions of one file by qualified name, and its imports by local name."""
+
+    facts: FileFacts
+    functions: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    imports: dict[str, Import] = field(default_factory=dict)
+
+
+class Index:
+    """All definitions of a project. Identifiers are `language:path#qualified(types)@ordinal`."""
+
+    def __init__(self, files: Sequence[FileFacts], resolvers: dict[str, Any]) -> None:
+        self.files: dict[str, FileIndex] = {}
+        self.ids: dict[int, str] = {}
+        self.functions: dict[str, Function] = {}
+        self.types: dict[str, Type] = {}
+        self.path_of: dict[str, str] = {}
+        self.by_name: dict[str, list[str]] = defaultdict(list)
+        self._resolvers = resolvers
+        for facts in files:
+            self._add(facts)
+
+    def _add(self, facts: FileFacts) -> None:
+        path = facts.source.path
+        entry = FileIndex(facts)
+        used: Counter[str] = Counter()
+        for kind in facts.types:
+            identifier = self._identify(facts, kind.qualified, "", used)
+            self.ids[id(kind)] = identifier
+            self.types[identifier] = kind
+            self.path_of[identifier] = path
+            entry.types[kind.qualified] = identifier
+        for function in facts.functions:
+            types = ",".join(p.type or p.name for p in function.params)
+            identifier = self._identify(facts, function.qualified, f"({types})", used)
+            self.ids[id(function)] = identifier
+            self.functions[identifier] = function
+            self.path_of[identifier] = path
+            entry.functions[function.qualified] = identifier
+            if "overload" not in function.modifiers:
+                self.by_name[function.name].append(identifier)
+        for imported in facts.imports:
+            entry.imports[imported.alias] = imported
+        self.files[path] = entry
+
+    @staticmethod
+    def _identify(facts: FileFacts, qualified: str, suffix: str, used: Counter[str]) -> str:
+        source = facts.source
+        base = f"{source.language}:{source.path}#{qualified}{suffix}"
+        used[base] += 1
+        return base if used[base] == 1 else f"{base}@{used[base]}"
+
+    def resolve_import(self, entry: Import, path: str) -> Any:
+        """Return the Target of an import of the file at `path`."""
+        language = self.files[path].facts.source.language
+        return self._resolvers[language].resolve(entry, path)
+
+    def find(self, name: str, path: str) -> str | None:
+        """Return the identifier that a dotted `name` means at the top level of a file.
+
+        Follows imports and re-exports through a few files.
+        """
+        for _ in range(_MAX_HOPS):
+            entry = self.files.get(path)
+            if entry is None or not name:
+                return None
+            if found := entry.types.get(name) or entry.functions.get(name):
+                return found
+            step = self._step(entry, name, path)
+            if step is None:
+                return None
+            path, name = step
+        return None
+
+    def _step(self, entry: FileIndex, name: str, path: str) -> tuple[str, str] | None:
+        """Follow the longest imported prefix of `name` to the file that it comes from."""
+        parts = name.split(".")
+        for length in range(len(parts), 0, -1):
+            imported = entry.imports.get(".".join(parts[:length]))
+            if imported is None:
+                continue
+            target = self.resolve_import(imported, path)
+            rest = parts[length:]
+            if target.path is None or target.path == path:
+                return None
+            return target.path, ".".join([target.member, *rest] if target.member else rest)
+        return None
+
+    def is_external(self, name: str, path: str) -> bool:
+        """Say whether the first part of `name` is imported from outside the project."""
+        entry = self.files[path].imports.get(name.split(".")[0])
+        return entry is not None and self.resolve_import(entry, path).path is None
+
+    def bases(self, type_id: str) -> list[str]:
+        """Return the identifiers of the direct bases that are in the project."""
+        kind, path = self.types[type_id], self.path_of[type_id]
+        found = (self.find(base.split("[")[0], path) for base in kind.bases)
+        return [base for base in found if base in self.types and base != type_id]
+
+    def method(self, type_id: str, name: str) -> tuple[str, bool] | None:
+        """Return the method of a type or of its bases, and whether it is the type's own."""
+        seen: set[str] = set()
+        pending = [type_id]
+        while pending:
+            current = pending.pop(0)
+            if current in seen:
+                continue
+            seen.add(current)
+            functions = self.files[self.path_of[current]].functions
+            found = functions.get(f"{self.types[current].qualified}.{name}")
+            if found is not None:
+                return found, current == type_id
+            pending.extend(self.bases(current))
+        return None

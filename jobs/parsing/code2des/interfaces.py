@@ -1,0 +1,128 @@
+"""Where a project meets the outside: endpoints, entry points, external packages."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from jobs.parsing.code2des.facts import Endpoint, FileFacts
+from jobs.parsing.code2des.index import Index
+from jobs.parsing.code2des.manifests import Manifest
+from jobs.parsing.code2des.relations import module_id
+
+_PATH_PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>|\{([^{}:]+)(?::[^{}]*)?\}")
+
+
+def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
+    """Return all routes with the prefixes of their routers, sorted by path and method."""
+    mounted = _mounted_prefixes(files, index)
+    rows = []
+    for facts in files:
+        path = facts.source.path
+        for endpoint in facts.endpoints:
+            prefix = mounted.get((path, endpoint.router), "")
+            prefix += (
+                facts.prefixes.get(endpoint.router, "")
+                if not _same(prefix, facts, endpoint)
+                else ""
+            )
+            full = prefix.rstrip("/") + endpoint.path if endpoint.path else prefix or "/"
+            rows.append(
+                {
+                    "method": endpoint.method,
+                    "path": full,
+                    "handler": index.files[path].functions.get(endpoint.handler),
+                    "framework": endpoint.framework,
+                    "params": [a or b for a, b in _PATH_PARAMETER.findall(full)],
+                    "file": path,
+                    "line": endpoint.line,
+                }
+            )
+    return sorted(rows, key=lambda row: (row["path"], row["method"], row["file"], row["line"]))
+
+
+def _same(prefix: str, facts: FileFacts, endpoint: Endpoint) -> bool:
+    """Say whether the mounting call stands in the router's own file and is counted already."""
+    return bool(prefix) and facts.prefixes.get(endpoint.router) == prefix
+
+
+def _mounted_prefixes(files: Sequence[FileFacts], index: Index) -> dict[tuple[str, str], str]:
+    """Return (file, router variable) → prefix given where the router is mounted elsewhere."""
+    found: dict[tuple[str, str], str] = {}
+    for facts in files:
+        path = facts.source.path
+        for name, prefix in facts.prefixes.items():
+            first, _, rest = name.partition(".")
+            imported = index.files[path].imports.get(first)
+            if imported is None:
+                continue
+            target = index.resolve_import(imported, path)
+            if target.path is not None:
+                found.setdefault((target.path, rest or target.member or first), prefix)
+    return found
+
+
+def entry_points(
+    files: Sequence[FileFacts], index: Index, manifest: Manifest
+) -> list[dict[str, Any]]:
+    """Return what starts from outside: main blocks, commands, workers; routes stand apart."""
+    rows = []
+    for facts in files:
+        path = facts.source.path
+        known = index.files[path].functions
+        for entry in facts.entry_points:
+            target = known.get(entry.target, module_id(path))
+            rows.append(_entry(entry.kind, target, None, path, entry.line))
+        if PurePosixPath(path).name == "__main__.py" and not facts.entry_points:
+            rows.append(_entry("main", module_id(path), None, path, 1))
+    for command, target, source in manifest.scripts:
+        rows.append(_entry("cli", _script_target(target, files, index), command, source, None))
+    return sorted(rows, key=lambda r: (r["file"], r["line"] or 0, r["kind"], r["name"] or ""))
+
+
+def _entry(kind: str, target: str, name: str | None, file: str, line: int | None) -> dict[str, Any]:
+    return {"kind": kind, "id": target, "name": name, "file": file, "line": line}
+
+
+def _script_target(target: str, files: Sequence[FileFacts], index: Index) -> str:
+    module, _, function = target.partition(":")
+    for facts in files:
+        path = facts.source.path
+        if path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").endswith(module):
+            return index.find(function, path) or module_id(path)
+    return target
+
+
+def externals(files: Sequence[FileFacts], index: Index, manifest: Manifest) -> list[dict[str, Any]]:
+    """Return packages that are imported or declared; versions as declared."""
+    used: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for facts in files:
+        path = facts.source.path
+        for imported in facts.imports:
+            target = index.resolve_import(imported, path)
+            if target.external is not None and target.external != "__future__":
+                used[(target.ecosystem or "unknown", target.external)].add(module_id(path))
+    declared = {_plain(name): (name, v, file) for _, name, v, file in reversed(manifest.packages)}
+    rows = []
+    for (ecosystem, name), modules in used.items():
+        match = declared.pop(_plain(name), None) if ecosystem == "pypi" else None
+        rows.append(
+            {
+                "ecosystem": ecosystem,
+                "name": name,
+                "version": match[1] if match else None,
+                "source_file": match[2] if match else None,
+                "used_by": sorted(modules),
+            }
+        )
+    for name, wanted, file in declared.values():
+        row = {"ecosystem": "pypi", "name": name, "version": wanted, "source_file": file}
+        rows.append({**row, "used_by": []})
+    return sorted(rows, key=lambda row: (row["ecosystem"], row["name"].lower(), row["name"]))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,72 @@
+"""The registry of source languages: name → module that analyses it.
+
+Adding a language = one module with `SUFFIXES`, `analyse(source) -> FileFacts`, `Resolver` and
+`grammars()`, and one line in MODULES.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+MODULES: Mapping[str, str] = {
+    "python": "jobs.parsing.code2des.python",
+}
+
+#: suffix → language, also of those that are recognised but not analysed yet
+SUFFIXES: Mapping[str, str] = {
+    ".py": "python",
+    ".pyw": "python",
+    ".pyi": "python",
+    ".java": "java",
+    ".js": "javascript",
+    ".jsx": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".ts": "typescript",
+    ".tsx": "typescript",
+    ".go": "go",
+    ".c": "c",
+    ".h": "c",
+    ".cc": "cpp",
+    ".cpp": "cpp",
+    ".hpp": "cpp",
+    ".cs": "csharp",
+    ".rb": "ruby",
+    ".php": "php",
+    ".rs": "rust",
+    ".kt": "kotlin",
+    ".sql": "sql",
+    ".cbl": "cobol",
+    ".cob": "cobol",
+    ".cpy": "cobol",
+}
+
+DISPLAY: Mapping[str, str] = {
+    "python": "Python",
+    "java": "Java",
+    "javascript": "JavaScript",
+    "typescript": "TypeScript",
+    "go": "Go",
+    "c": "C",
+    "cpp": "C++",
+    "csharp": "C#",
+    "ruby": "Ruby",
+    "php": "PHP",
+    "rust": "Rust",
+    "kotlin": "Kotlin",
+    "sql": "SQL",
+    "cobol": "COBOL",
+}
+
+
+def language_of(path: str) -> str | None:
+    """Return the language that the suffix of `path` stands for."""
+    return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+
+
+def load(language: str) -> Any:  # the module named in MODULES
+    """Import the module of a language."""
+    return importlib.import_module(MODULES[language])

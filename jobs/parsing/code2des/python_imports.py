@@ -1,0 +1,141 @@
+"""Python imports: read from syntax, then resolved to files of the project or external packages.
+
+A module is found the way Python could find it: beside the importing file, from the folder above its
+outermost package, from the root, from `src` or `lib`. No code is run and no path is searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from tree_sitter import Node
+
+from jobs.parsing.code2des.facts import Import
+from jobs.parsing.code2des.python_nodes import text_of
+from jobs.parsing.code2des.python_stdlib import STDLIB
+
+_ROOTS = ("src", "lib", "python")
+
+
+def read_imports(node: Node) -> list[Import]:
+    """Return one Import per imported name of a statement."""
+    line = node.start_point[0] + 1
+    if node.type == "import_statement":
+        pairs = [_alias(child) for child in node.children_by_field_name("name")]
+        return [
+            Import(module=name, level=0, name=None, alias=alias or name, line=line)
+            for name, alias in pairs
+        ]
+    if node.type == "future_import_statement":
+        names = [_alias(child) for child in node.children_by_field_name("name")]
+        return [_future(name, alias, line) for name, alias in names]
+    source = node.child_by_field_name("module_name")
+    written = text_of(source)
+    module = written.lstrip(".")
+    level = len(written) - len(module)
+    names = [_alias(child) for child in node.children_by_field_name("name")]
+    if any(child.type == "wildcard_import" for child in node.named_children):
+        names.append(("*", None))
+    return [
+        Import(module=module.strip(), level=level, name=name, alias=alias or name, line=line)
+        for name, alias in names
+    ]
+
+
+def _future(name: str, alias: str | None, line: int) -> Import:
+    return Import(module="__future__", level=0, name=name, alias=alias or name, line=line)
+
+
+def _alias(node: Node) -> tuple[str, str | None]:
+    if node.type != "aliased_import":
+        return text_of(node), None
+    name = text_of(node.child_by_field_name("name"))
+    return name, text_of(node.child_by_field_name("alias"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where an import leads: a file of the project with the name left to find in it, or outside."""
+
+    path: str | None = None
+    member: str | None = None
+    external: str | None = None
+    ecosystem: str | None = None
+
+
+class Resolver:
+    """Resolves the imports of one project's Python files."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = frozenset(paths)
+        self._packages = frozenset(
+            str(PurePosixPath(path).parent) for path in self._paths if _is_init(path)
+        )
+        self._by_name: dict[str, str] = {}
+        for path in sorted(self._paths, key=lambda p: (p.endswith(".pyi"), p.count("/"), p)):
+            for name in self._names(path):
+                self._by_name.setdefault(name, path)
+
+    def module_name(self, path: str) -> str:
+        """Return the dotted name of a file, from above its outermost package."""
+        folder = PurePosixPath(path).parent
+        parts = [] if _is_init(path) else [PurePosixPath(path).stem]
+        while str(folder) in self._packages and folder.name:
+            parts.insert(0, folder.name)
+            folder = folder.parent
+        return ".".join(parts) or folder.name or PurePosixPath(path).stem
+
+    def _names(self, path: str) -> list[str]:
+        pure = PurePosixPath(path)
+        parts = list(pure.parent.parts if _is_init(path) else pure.with_suffix("").parts)
+        names = [self.module_name(path), ".".join(parts)]
+        for index, part in enumerate(parts[:-1]):
+            if part in _ROOTS:
+                names.append(".".join(parts[index + 1 :]))
+        return [name for name in names if name]
+
+    def resolve(self, entry: Import, path: str) -> Target:
+        """Return where `entry`, written in the file at `path`, leads."""
+        if entry.level:
+            return self._relative(entry, path)
+        beside = PurePosixPath(path).parent
+        for name, member in self._candidates(entry):
+            local = self._file(beside.joinpath(*name.split(".")))
+            found = self._by_name.get(name) or (local if local != path else None)
+            if found is not None and found != path:
+                return Target(path=found, member=member)
+        top = entry.module.split(".")[0]
+        if top in STDLIB:
+            return Target(external=top, ecosystem="python-stdlib")
+        return Target(external=top, ecosystem="pypi")
+
+    def _candidates(self, entry: Import) -> list[tuple[str, str | None]]:
+        """Return module names to try, with the member that would be left, best first."""
+        found: list[tuple[str, str | None]] = []
+        if entry.name is not None and entry.name != "*":
+            found.append((f"{entry.module}.{entry.name}", None))
+        found.append((entry.module, entry.name))
+        return found
+
+    def _relative(self, entry: Import, path: str) -> Target:
+        folder = PurePosixPath(path).parent
+        for _ in range(entry.level - 1):
+            folder = folder.parent
+        base = folder.joinpath(*entry.module.split(".")) if entry.module else folder
+        if entry.name is not None and (found := self._file(base / entry.name)):
+            return Target(path=found)
+        if found := self._file(base):
+            return Target(path=found, member=entry.name)
+        return Target(external="." * entry.level + entry.module, ecosystem="unresolved")
+
+    def _file(self, base: PurePosixPath) -> str | None:
+        candidates = (f"{base}.py", f"{base}/__init__.py", f"{base}.pyi", f"{base}/__init__.pyi")
+        return next(
+            (c.removeprefix("./") for c in candidates if c.removeprefix("./") in self._paths), None
+        )
+
+
+def _is_init(path: str) -> bool:
+    return PurePosixPath(path).name in ("__init__.py", "__init__.pyi")

@@ -1,0 +1,97 @@
+"""Describe one source file or a ZIP of a source tree: model and documents as result lines."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from jobs.parsing.budget import Budget
+from jobs.parsing.cleaning import clean_name, clean_tree
+from jobs.parsing.code2des.diagrams import draw_diagrams
+from jobs.parsing.code2des.document import write_document
+from jobs.parsing.code2des.facts import FileFacts
+from jobs.parsing.code2des.languages import MODULES, load
+from jobs.parsing.code2des.model import build_model
+from jobs.parsing.code2des.sources import Sources, from_archive, from_file
+from jobs.parsing.errors import PARSER_VERSION, ParseError
+
+
+def read(
+    path: Path,
+    *,
+    file_name: str,
+    options: Mapping[str, Any],
+    progress: Callable[[int, int | None], None],
+) -> Iterator[dict[str, Any]]:
+    """Yield the document line, the design line and the Markdown line. Raises ParseError."""
+    budget = Budget()
+    forced = options.get("encoding")
+    forced = forced if isinstance(forced, str) and forced else None
+    if path.stat().st_size == 0:
+        raise ParseError("file_empty", "The file has no bytes.")
+    if zipfile.is_zipfile(path) and not file_name.lower().endswith(".py"):
+        sources = from_archive(path, forced, budget.check)
+    else:
+        sources = from_file(path, file_name, forced)
+    files = _analyse(sources, budget, progress)
+    model = clean_tree(build_model(sources, files, _root_name(file_name)))
+    budget.check()
+    model["diagrams"] = draw_diagrams(model)
+    budget.check()
+    documents = {language: write_document(model, language) for language in ("ja", "en")}
+    yield clean_tree({"document": _head(sources, files, model)})
+    yield {"design": model}
+    yield clean_tree({"markdown": documents})
+
+
+def _analyse(
+    sources: Sources, budget: Budget, progress: Callable[[int, int | None], None]
+) -> list[FileFacts]:
+    """Analyse every file; one that cannot be analysed becomes a warning."""
+    found: list[FileFacts] = []
+    total = len(sources.files)
+    for done, source in enumerate(sources.files, start=1):
+        try:
+            found.append(load(source.language).analyse(source))
+        except (ValueError, RecursionError):
+            sources.skip(source.path, source.size_bytes, "parse_timeout")
+        progress(done, total)
+        budget.check()
+    if not found:
+        raise ParseError("parse_timeout", "No source file could be parsed in time.")
+    return found
+
+
+def _head(sources: Sources, files: list[FileFacts], model: dict[str, Any]) -> dict[str, Any]:
+    is_single = sources.root_kind == "file"
+    return {
+        "schema": 1,
+        "type": "code2des",
+        "parser_version": PARSER_VERSION,
+        "detected_type": files[0].source.language if is_single else sources.root_kind,
+        "page_count": None,
+        "title": model["project"]["name"],
+        "author": None,
+        "encoding": files[0].source.encoding if is_single else None,
+        "language": None,
+        "outline": [],
+        "warnings": [_warning(entry) for entry in model["warnings"][:200]],
+    }
+
+
+def _warning(entry: dict[str, Any]) -> str:
+    place = entry["path"] + (f":{entry['line']}" if entry["line"] else "")
+    return f"{entry['code']}: {place}" + (f" ({entry['detail']})" if entry["detail"] else "")
+
+
+def _root_name(file_name: str) -> str:
+    name = clean_name(PurePosixPath(file_name.replace("\\", "/")).name)
+    return PurePosixPath(name).stem or "source"
+
+
+def preload() -> None:
+    """Import every language and build its parser once."""
+    for language in MODULES:
+        load(language).grammars()

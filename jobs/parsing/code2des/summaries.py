@@ -1,0 +1,46 @@
+"""Short judgements about names and comments: logical name, test code, public."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+_SENTENCE = re.compile(r"(.+?(?:。|[.!?](?=\s|$)|(?=\n\s*\n)|$))", re.DOTALL)
+_MAX_SUMMARY = 160
+_TEST_FOLDERS = frozenset({"tests", "test", "testing"})
+_FIELD_START = re.compile(r"^\s*(?::\w+|Args:|Returns:|Parameters\b|>>>|@param)", re.MULTILINE)
+
+
+def summary_of(doc: str | None) -> str | None:
+    """Return the first sentence of a comment: the logical name (論理名) of what it stands at."""
+    if not doc:
+        return None
+    field = _FIELD_START.search(doc)
+    text = doc[: field.start()] if field else doc
+    match = _SENTENCE.match(text.strip())
+    if match is None:
+        return None
+    sentence = " ".join(match.group(1).split()).removesuffix("。").strip()
+    if len(sentence) > _MAX_SUMMARY:
+        sentence = sentence[: _MAX_SUMMARY - 1] + "…"
+    return sentence or None
+
+
+def is_test(path: str) -> bool:
+    """Say whether a file is test code, by its folder or its name."""
+    pure = PurePosixPath(path)
+    stem = pure.stem
+    return (
+        any(part in _TEST_FOLDERS for part in pure.parts[:-1])
+        or stem.startswith("test_")
+        or stem.endswith("_test")
+        or stem == "conftest"
+    )
+
+
+def is_public(qualified: str) -> bool:
+    """Say whether no part of a qualified name is private by its underscore."""
+    return all(
+        not part.startswith("_") or (part.startswith("__") and part.endswith("__"))
+        for part in qualified.split(".")
+    )
