@@ -27,7 +27,12 @@ def orm_tables(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]
                 tables.setdefault(table["name"], table)
     for facts in files:
         for use in facts.sql:
-            empty = {"source": "sql_literal", "type": None, "columns": [], "foreign_keys": []}
+            empty: dict[str, Any] = {
+                "source": "sql_literal",
+                "type": None,
+                "columns": [],
+                "foreign_keys": [],
+            }
             tables.setdefault(use.table, {"name": use.table, **empty, "indexes": []})
     return [tables[name] for name in sorted(tables)]
 

@@ -194,7 +194,7 @@ def _sequence(
 
 def _actor(function: Row) -> str:
     module = function["module"].removeprefix("module:").rsplit("/", 1)[-1]
-    return function["type"] or module
+    return str(function["type"] or module)
 
 
 def _tables(model: Row) -> Row | None:

@@ -6,12 +6,14 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from jobs.parsing.code2des.document_markup import Writer, cell, code, place, short
+from jobs.parsing.code2des.summaries import summary_of
 
 _MAX_TYPES = 300
 _MAX_FIELD_TABLES = 100
 _MAX_FUNCTIONS = 300
 _MAX_CALLS = 200
 _MAX_BYTES = 1_500_000
+_COLUMNS = ("logical_name", "physical_name", "params", "returns", "throws", "complexity", "line")
 Row = dict[str, Any]
 
 
@@ -32,7 +34,7 @@ def types(writer: Writer, model: Row) -> None:
         [
             cell(kind["summary"]),
             code(kind["qualified"]),
-            cell(kind["kind"]),
+            writer.say(f"kind_{kind['kind']}"),
             code(", ".join(kind["bases"])),
             f"{len(kind['fields'])} / {methods[(kind['module'], kind['qualified'])]}",
             code(names[kind["module"]]),
@@ -48,11 +50,14 @@ def types(writer: Writer, model: Row) -> None:
         writer.heading(4, writer.say("fields_of", name=code(kind["qualified"])))
         writer.table(
             ("field", "data_type", "default", "comment"),
-            [
-                [code(f["name"]), code(f["type"]), code(f["default"]), cell(f["doc"])]
-                for f in _unique(kind["fields"])
-            ],
+            [_field(field) for field in _unique(kind["fields"])],
         )
+
+
+def _field(field: Row) -> list[str]:
+    """Return name, type, default and comment of a field as cells."""
+    texts = [code(field[key]) for key in ("name", "type", "default")]
+    return [*texts, cell(summary_of(field["doc"]))]
 
 
 def _unique(fields: list[Row]) -> list[Row]:
@@ -73,7 +78,12 @@ def _enumerations(writer: Writer, found: list[Row]) -> None:
     writer.table(
         ("class", "name", "content", "comment"),
         [
-            [code(kind["qualified"]), code(f["name"]), code(f["default"]), cell(f["doc"])]
+            [
+                code(kind["qualified"]),
+                code(f["name"]),
+                code(f["default"]),
+                cell(summary_of(f["doc"])),
+            ]
             for kind in enumerations
             for f in kind["fields"]
         ],
@@ -105,25 +115,11 @@ def functions(writer: Writer, model: Row) -> None:
             writer.phrase("warnings_more", count=len(members))
             continue
         writer.heading(3, code(names[module]))
-        keys = (
-            "logical_name",
-            "physical_name",
-            "params",
-            "returns",
-            "throws",
-            "complexity",
-            "line",
-        )
-        writer.table(keys, [_function(function) for function in members])
+        writer.table(_COLUMNS, [_function(function) for function in members])
 
 
 def _function(function: Row) -> list[str]:
-    params = [
-        p["name"]
-        + (f": {p['type']}" if p["type"] else "")
-        + (f" = {p['default']}" if p["default"] else "")
-        for p in function["params"]
-    ]
+    params = [_parameter(param) for param in function["params"]]
     span = function["span"]
     return [
         cell(function["summary"]),
@@ -134,6 +130,12 @@ def _function(function: Row) -> list[str]:
         str(function["metrics"]["cyclomatic"]),
         f"{span['line']}–{span['end']}",
     ]
+
+
+def _parameter(param: Row) -> str:
+    kind = f": {param['type']}" if param["type"] else ""
+    default = f" = {param['default']}" if param["default"] else ""
+    return f"{param['name']}{kind}{default}"
 
 
 def flows(writer: Writer, model: Row) -> None:
@@ -160,7 +162,7 @@ def flows(writer: Writer, model: Row) -> None:
         [
             code(short(call["from"])),
             code(short(call["to"])),
-            cell(call["confidence"]),
+            writer.say(f"confidence_{call['confidence']}"),
             cell(", ".join(map(str, call["lines"][:5]))),
         ]
         for call in calls[:_MAX_CALLS]

@@ -113,24 +113,23 @@ def external(writer: Writer, model: dict[str, Any]) -> None:
         users = [modules[m]["name"] for m in package["used_by"] if modules[m]["role"] == "code"]
         groups[package["ecosystem"]].append(
             [
-                cell(package["ecosystem"]),
+                writer.say(f"ecosystem_{package['ecosystem']}"),
                 code(package["name"]),
                 cell(package["version"]),
                 place(package["source_file"]) if package["source_file"] else cell(None),
-                _users(users, len(package["used_by"])),
+                _users(users) or (writer.say("tests_only") if package["used_by"] else cell(None)),
             ]
         )
     rows = [row for name in sorted(groups) for row in groups[name]]
     if rows:
-        writer.table(
-            ("ecosystem", "package", "version", "declared_in", "used_by"), rows[:_MAX_ROWS]
-        )
+        keys = ("ecosystem", "package", "version", "declared_in", "used_by")
+        writer.table(keys, rows[:_MAX_ROWS])
     else:
         writer.phrase("none_found")
 
 
-def _users(names: list[str], total: int) -> str:
+def _users(names: list[str]) -> str:
     shown = ", ".join(code(name) for name in names[:_MAX_USERS])
     if len(names) > _MAX_USERS:
         return f"{shown} … ({len(names)})"
-    return shown or cell("tests" if total else None)
+    return shown

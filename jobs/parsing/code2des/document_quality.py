@@ -42,7 +42,7 @@ def quality(writer: Writer, model: Row) -> None:
         where = place(function["module"].removeprefix("module:"), function["span"]["line"])
         numbers = [str(spot["score"]), str(spot["cyclomatic"]), str(spot["fan_in"])]
         rows.append([code(function["qualified"]), *numbers, where])
-    writer.table(("function", "score", "complexity", "fan_in", "location"), rows)
+    writer.table(("function", "score", "complexity", "callers", "location"), rows)
 
 
 def coverage(writer: Writer, model: Row) -> None:
@@ -55,7 +55,9 @@ def coverage(writer: Writer, model: Row) -> None:
         r["confidence"] for r in model["relations"] if r["kind"] in ("calls", "creates")
     )
     if confidences:
-        rows = [[cell(name), str(count)] for name, count in sorted(confidences.items())]
+        rows = [
+            [writer.say(f"confidence_{name}"), str(n)] for name, n in sorted(confidences.items())
+        ]
         writer.table(("confidence", "count"), rows)
     skipped = model["totals"]["skipped_by_reason"]
     if skipped:

@@ -24,11 +24,8 @@ def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
         path = facts.source.path
         for endpoint in facts.endpoints:
             prefix = mounted.get((path, endpoint.router), "")
-            prefix += (
-                facts.prefixes.get(endpoint.router, "")
-                if not _same(prefix, facts, endpoint)
-                else ""
-            )
+            if not _same(prefix, facts, endpoint):
+                prefix += facts.prefixes.get(endpoint.router, "")
             full = prefix.rstrip("/") + endpoint.path if endpoint.path else prefix or "/"
             rows.append(
                 {

@@ -14,6 +14,7 @@ MAX_CLASSES = 20
 MAX_MEMBERS = 8
 MAX_CHARACTERS = 45_000
 _MAX_LABEL = 60
+Row = dict[str, Any]
 _PLAIN = frozenset(" _.,:/()-")
 
 
@@ -74,7 +75,7 @@ def choose(
     return sorted(best), sorted(inside[:MAX_EDGES]), len(nodes) - len(best)
 
 
-def diagram(kind: str, title: tuple[str, str], text: str, nodes: int, omitted: int) -> Any:
+def diagram(kind: str, title: tuple[str, str], text: str, nodes: int, omitted: int) -> Row | None:
     """Return one entry of the model's `diagrams`, or None when it would be too long to render."""
     if len(text) > MAX_CHARACTERS or not nodes:
         return None

@@ -70,6 +70,19 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "field": ("属性", "Field"),
     "data_type": ("型", "Type"),
     "default": ("既定値", "Default"),
+    "callers": ("被呼び出し数", "Callers"),
+    "confidence_exact": ("確実", "exact"),
+    "confidence_likely": ("推定", "likely"),
+    "confidence_ambiguous": ("不確定", "ambiguous"),
+    "kind_class": ("クラス", "class"),
+    "kind_interface": ("インターフェース", "interface"),
+    "kind_enum": ("列挙", "enum"),
+    "kind_record": ("レコード", "record"),
+    "kind_alias": ("型の別名", "alias"),
+    "ecosystem_pypi": ("外部パッケージ (PyPI)", "package (PyPI)"),
+    "ecosystem_python-stdlib": ("標準ライブラリ", "standard library"),
+    "ecosystem_unresolved": ("未解決の相対インポート", "unresolved relative import"),
+    "tests_only": ("テストのみ", "tests only"),
     "logical_name": ("論理名", "Summary"),
     "physical_name": ("物理名", "Name"),
     "params": ("引数", "Parameters"),
@@ -148,8 +161,8 @@ PHRASES: Mapping[str, tuple[str, str]] = {
         "{count} overload declarations are left out.",
     ),
     "calls_note": (
-        "名前と型注釈から求めた静的な呼び出し関係です。確度は exact（確実）、likely（推定）、"
-        "ambiguous（候補が複数あり図示しない）の三段階です。",
+        "名前と型注釈から求めた静的な呼び出し関係です。確度は「確実」「推定」「不確定」の三段階で、"
+        "不確定（候補が複数）なものは図と表に載せません。",
         "Static calls from names and annotations. Confidence is exact, likely, or ambiguous "
         "(several candidates, never drawn).",
     ),

@@ -339,7 +339,9 @@ def _decorator_text(mark: Node) -> str:
 
 
 def _bases(node: Node) -> tuple[list[str], list[str], list[str]]:
-    bases, generics, modifiers = [], [], []
+    bases: list[str] = []
+    generics: list[str] = []
+    modifiers: list[str] = []
     declared = node.child_by_field_name("superclasses")
     for child in declared.named_children if declared is not None else ():
         text = flat(child) or ""

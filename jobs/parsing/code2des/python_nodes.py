@@ -11,6 +11,7 @@ from jobs.parsing.code2des.facts import Variable
 
 _MAX_TEXT = 200
 _SPACE = re.compile(r"\s+")
+_PADDING = re.compile(r"(?<=[\[(]) | (?=[\])])|,(?= [\])])")
 _STARS = {"list_splat_pattern": "*", "dictionary_splat_pattern": "**"}
 
 
@@ -23,7 +24,7 @@ def flat(node: Node | None) -> str | None:
     """Return the source text of a node on one line, cut at 200 characters; None for no node."""
     if node is None:
         return None
-    text = _SPACE.sub(" ", text_of(node)).strip()
+    text = _PADDING.sub("", _SPACE.sub(" ", text_of(node)).strip())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 

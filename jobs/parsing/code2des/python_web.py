@@ -29,7 +29,7 @@ def read_route(mark: Node, function: Function, facts: FileFacts) -> list[Endpoin
     parts = call_parts(call) if call is not None and call.type == "call" else None
     if call is None or parts is None or parts[1] is None:
         return []
-    name, router = parts
+    name, router = parts[0], parts[1]
     framework = _framework(router, facts)
     path = string_value(first_argument(call) or keyword(call, "path") or keyword(call, "rule"))
     if framework is None or path is None or not (path == "" or path.startswith("/")):

@@ -66,7 +66,7 @@ def from_file(path: Path, file_name: str, forced: str | None) -> Sources:
     with path.open("rb") as stream:
         data = stream.read(MAX_MEMBER_BYTES + 1)
     language = language_of(name) or ("python" if _has_python_shebang(data) else None)
-    if language not in MODULES:
+    if language is None or language not in MODULES:
         raise ParseError("code_unsupported", f"{name} is no source file of a known language.")
     sources = Sources("file")
     if len(data) > MAX_MEMBER_BYTES:

@@ -8,13 +8,20 @@ from pathlib import PurePosixPath
 _SENTENCE = re.compile(r"(.+?(?:。|[.!?](?=\s|$)|(?=\n\s*\n)|$))", re.DOTALL)
 _MAX_SUMMARY = 160
 _TEST_FOLDERS = frozenset({"tests", "test", "testing"})
-_FIELD_START = re.compile(r"^\s*(?::\w+|Args:|Returns:|Parameters\b|>>>|@param)", re.MULTILINE)
+#: a reStructuredText role such as :class:`~package.Name`
+_ROLE = re.compile(r":(?:\w+:)?\w+:`[~.!]?([^`<]+?)(?:\s*<[^`>]*>)?`")
+_FIELD_START = re.compile(
+    r"^\s*(?::(?:param|return|raise|type|rtype|arg|var|yield)|\.\. |Args:|Returns:|Parameters\b"
+    r"|>>>|@param)",
+    re.MULTILINE,
+)
 
 
 def summary_of(doc: str | None) -> str | None:
     """Return the first sentence of a comment: the logical name (論理名) of what it stands at."""
     if not doc:
         return None
+    doc = _ROLE.sub(lambda match: match.group(1).rsplit(".", 1)[-1], doc).replace("``", "")
     field = _FIELD_START.search(doc)
     text = doc[: field.start()] if field else doc
     match = _SENTENCE.match(text.strip())
