@@ -65,6 +65,8 @@ class Plan:
             "PYTHONUNBUFFERED": "1",
             "AWS_EC2_METADATA_DISABLED": "true",
             "SECURE_COOKIES": "0",
+            # A worker ends after its poll; the emulator counts no requests.
+            "LONG_POLL_SECONDS": "2",
             **ours,
             **self.given,
             "PATH": os.pathsep.join([programs, os.environ.get("PATH", os.defpath)]),

@@ -136,8 +136,8 @@ class Services:
 
     def stop(self, *, clean: bool) -> None:
         """Stop the emulator, then PostgreSQL; note a clean stop if nothing had to be killed."""
-        clean &= self.emulator.stop(grace_seconds=2.0)
-        clean &= self.postgres.stop(grace_seconds=2.0)
+        clean &= self.emulator.stop(grace_seconds=1.5)
+        clean &= self.postgres.stop(grace_seconds=1.0)
         (self._data_dir / "processes.json").unlink(missing_ok=True)
         if clean:
             (self._data_dir / "running").unlink(missing_ok=True)

@@ -234,8 +234,8 @@ class Stack:
     def _stop_in_order(self) -> None:
         """Users of a part before the part, all against one deadline."""
         end = time.monotonic() + _STOP_SECONDS
-        clean = self.supervisor.stop(["worker", "scheduler"], 13.0)
-        clean &= self.supervisor.stop(["web"], max(1.0, end - 3.5 - time.monotonic()))
+        clean = self.supervisor.stop(["worker", "scheduler"], _STOP_SECONDS - 3.5)
+        clean &= self.supervisor.stop(["web"], max(1.0, end - 2.5 - time.monotonic()))
         self.services.stop(clean=clean)
 
 
