@@ -119,7 +119,7 @@ def _classes(model: Row) -> Row | None:
 
 
 def _members(model: Row, kind: Row) -> list[str]:
-    fields = [escape(_sign(f["name"]) + f["name"]) for f in kind["fields"]]
+    fields = [escape(_sign(f["name"]) + f["name"]) for f in kind["fields"] if f["name"][:2] != "__"]
     methods = {
         function["name"]: escape(f"{_sign(function['name'])}{function['name']}()")
         for function in model["functions"]

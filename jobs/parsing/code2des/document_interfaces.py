@@ -96,13 +96,17 @@ def _foreign(table: dict[str, Any], column: str) -> str:
 def crud(writer: Writer, model: dict[str, Any]) -> None:
     """Write which function does what to which table."""
     rows = [
-        [code(row["table"]), code(short(row["function"])), cell(row["ops"])]
+        [code(row["table"]), code(short(row["function"])), *_marks(row["ops"])]
         for row in model["crud"]
     ]
     if rows:
-        writer.table(("table", "function", "operations"), rows[:_MAX_ROWS])
+        writer.table(("table", "function", "create", "read", "update", "delete"), rows[:_MAX_ROWS])
     else:
         writer.phrase("none_found")
+
+
+def _marks(operations: str) -> list[str]:
+    return ["○" if operation in operations else "" for operation in "CRUD"]
 
 
 def external(writer: Writer, model: dict[str, Any]) -> None:

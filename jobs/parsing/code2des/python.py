@@ -39,6 +39,9 @@ from jobs.parsing.code2des.sql_strings import table_uses
 __all__ = ["Resolver", "analyse", "grammars"]
 
 PARSE_SECONDS = 10.0
+#: no file as small as this takes longer, whatever is in it
+_SAFE_BYTES = 128 * 1024
+_CHUNK_BYTES = 64 * 1024
 _BRANCHES = frozenset(
     (
         *("if_statement", "elif_clause", "for_statement", "while_statement", "except_clause"),
@@ -71,15 +74,39 @@ def grammars() -> dict[str, str]:
 def analyse(source: SourceFile) -> FileFacts:
     """Return the facts of one file. Raises ValueError when parsing takes too long."""
     data = source.text.encode("utf-8")
-    end = time.process_time() + PARSE_SECONDS
-    tree = Parser(_language()).parse(
-        lambda offset, _point: data[offset : offset + 65_536],
-        progress_callback=lambda _offset, _has_error: time.process_time() > end,
-    )
+    if len(data) > _SAFE_BYTES:
+        _rehearse(data)
+    tree = Parser(_language()).parse(data)
     facts = FileFacts(source=source, doc=docstring(tree.root_node))
     _count_lines(facts)
     _Walk(facts).run(tree.root_node)
+    _count_errors(facts, tree.root_node)
     return facts
+
+
+def _rehearse(data: bytes) -> None:
+    """Parse within PARSE_SECONDS or raise ValueError.
+
+    Only a parser that reads by callback can be stopped, but its nodes are slow to give their text,
+    so its tree is thrown away.
+    """
+    end = time.process_time() + PARSE_SECONDS
+    Parser(_language()).parse(
+        lambda offset, _point: data[offset : offset + _CHUNK_BYTES],
+        progress_callback=lambda _offset, _has_error: time.process_time() > end,
+    )
+
+
+def _count_errors(facts: FileFacts, root: Node) -> None:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            facts.error_nodes += 1
+            line = node.start_point[0] + 1
+            facts.error_line = min(line, facts.error_line or line)
+        elif node.has_error:
+            stack.extend(node.children)
 
 
 def _count_lines(facts: FileFacts) -> None:
@@ -123,7 +150,6 @@ class _Walk:
             "concatenated_string": self._string,
             "if_statement": self._if,
             "type_alias_statement": self._alias,
-            "ERROR": self._error,
         }
 
     def run(self, root: Node) -> None:
@@ -315,12 +341,6 @@ class _Walk:
             )
         )
         return False
-
-    def _error(self, node: Node, _scope: _Scope) -> bool:
-        self._facts.error_nodes += 1
-        if self._facts.error_line is None:
-            self._facts.error_line = node.start_point[0] + 1
-        return True
 
 
 def _outer(node: Node) -> Node:

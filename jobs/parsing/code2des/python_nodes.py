@@ -62,6 +62,8 @@ def comment_above(node: Node) -> str | None:
     lines: list[str] = []
     row = node.start_point[0]
     sibling = node.prev_sibling
+    if sibling is None and node.parent is not None and node.parent.type == "block":
+        sibling = node.parent.prev_sibling  # above the first statement of a block
     while sibling is not None and sibling.type == "comment" and sibling.start_point[0] == row - 1:
         row -= 1
         lines.append(text_of(sibling).lstrip("#:! ").rstrip())
