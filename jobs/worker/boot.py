@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
-from types import FrameType
 
 import dramatiq
 import structlog
@@ -109,8 +109,7 @@ class Process:
 
     def run(self) -> int:
         """Start everything, wait for a signal or a stall, stop everything."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
+        self._listen_to_signals()
         try:
             tested = self._test_sandbox()
             walls.hide_from_children()
@@ -124,8 +123,25 @@ class Process:
         log.info("worker_stopped", exit=self._status)
         return self._status
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._stop.set()
+    def _listen_to_signals(self) -> None:
+        """Turn signals into `_stop` in a thread of its own.
+
+        Setting an event inside a handler deadlocks when a second signal interrupts the first.
+        """
+        here, there = socket.socketpair()
+        there.setblocking(False)
+
+        def listen() -> None:
+            with here, there:
+                here.recv(1)
+                self._stop.set()
+                while here.recv(64):
+                    log.info("signal_ignored")
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+        signal.set_wakeup_fd(there.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=listen, name="signals", daemon=True).start()
 
     def _on_stall(self) -> None:
         self._status = 1

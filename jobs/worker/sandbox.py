@@ -167,6 +167,7 @@ class _Helper:
             self.end()
             raise SandboxLost("the parsing helper ended while starting")
         self.hello: dict[str, Any] = json.loads(hello)
+        log.info("helper_started", helper_pid=self.process.pid)
 
     def alive(self) -> bool:
         return self.process.poll() is None

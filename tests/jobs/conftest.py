@@ -237,3 +237,6 @@ def workers(account: Account, web: WebDouble, tmp_path: Path) -> Iterator[Worker
         if worker.process.poll() is None:
             worker.process.kill()
         worker.process.wait()
+        log = worker.log_path.read_text()
+        assert SECRET not in log
+        assert environment["AWS_SECRET_ACCESS_KEY"] not in log

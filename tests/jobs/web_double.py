@@ -6,9 +6,10 @@ report and answers with a fault when told to.
 
 import http.client
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -87,11 +88,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that was killed is no trouble; anything else is."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def serving(handler: type[_Handler], port: int = 0) -> Iterator[str]:
     """Run an HTTP server in threads; yield its URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", port), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
@@ -149,10 +158,11 @@ def faulty_way(target: str) -> Iterator[FaultyWay]:
                 return
             way.passed.append(action)
             connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
-            connection.request(self.command, self.path, body, dict(self.headers.items()))
-            answer = connection.getresponse()
-            self.reply(answer.status, answer.getheaders(), answer.read())
-            connection.close()
+            with closing(connection):
+                connection.request(self.command, self.path, body, dict(self.headers.items()))
+                with connection.getresponse() as answer:
+                    headers, content = answer.getheaders(), answer.read()
+            self.reply(answer.status, headers, content)
 
         do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = forward  # noqa: N815 - its names
 

@@ -63,10 +63,10 @@ def test_progress_is_reported_while_a_parser_runs(account, web, workers):
 
 
 def test_a_work_longer_than_the_visibility_is_done_once(account, web, workers):
-    workers.start(VISIBILITY_SECONDS="2", HEARTBEAT_SECONDS="0.5")
-    workers.start(VISIBILITY_SECONDS="2", HEARTBEAT_SECONDS="0.5")
+    workers.start(VISIBILITY_SECONDS="1", HEARTBEAT_SECONDS="0.3")
+    workers.start(VISIBILITY_SECONDS="1", HEARTBEAT_SECONDS="0.3")
 
-    import_id = account.submit("sleep 5")
+    import_id = account.submit("sleep 3.5")
 
     eventually(lambda: web.ended.get(import_id))
     eventually(lambda: account.count() == 0)
