@@ -8,6 +8,7 @@ version does not exist is ObjectMissing. Without ListBucket S3 answers 403 for a
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ class Storage:
         digest = hashlib.sha256()
         first = _read_part(stream)
         digest.update(first)
-        second = _read_part(stream) if len(first) == PART_BYTES else bytearray()
+        second = _read_part(stream) if len(first) == PART_BYTES else b""
         if not second:
             version = self._call("put_object", **about, Body=first).get("VersionId")
             return StoredObject(self.bucket, key, version, len(first), digest.hexdigest())
@@ -246,7 +247,7 @@ class _MultipartUpload:
         created = self._call("create_multipart_upload", **about)
         self._name = {"Key": about["Key"], "UploadId": created["UploadId"]}
 
-    def send(self, part: bytearray) -> int:
+    def send(self, part: bytes) -> int:
         number = len(self._parts) + 1
         answer = self._call("upload_part", **self._name, PartNumber=number, Body=part)
         self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
@@ -275,14 +276,14 @@ def _version(version: str | None) -> dict[str, str]:
     return {} if version is None else {"VersionId": version}
 
 
-def _read_part(stream: Readable) -> bytearray:
-    part = bytearray()
-    while len(part) < PART_BYTES:
-        chunk = stream.read(min(_READ_BYTES, PART_BYTES - len(part)))
+def _read_part(stream: Readable) -> bytes:
+    part = io.BytesIO()
+    while (missing := PART_BYTES - part.tell()) > 0:
+        chunk = stream.read(min(_READ_BYTES, missing))
         if not chunk:
             break
-        part += chunk
-    return part
+        part.write(chunk)
+    return part.getvalue()
 
 
 def _chunks(answer: dict[str, Any]) -> Generator[bytes, None, None]:

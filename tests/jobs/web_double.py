@@ -131,11 +131,13 @@ def web_double(secrets: list[bytes], port: int = 0) -> Iterator[WebDouble]:
 class FaultyWay:
     """A proxy before AWS; `fault(action)` returns a status to answer instead, or None.
 
-    `action` is `DeleteMessage` and the like for SQS, `GET /bucket/key` for S3.
+    `action` is `DeleteMessage` and the like for SQS, `GET /bucket/key` for S3; `rewrite` may
+    change the body of an answer.
     """
 
     url: str = ""
     fault: Callable[[str], int | None] = lambda action: None
+    rewrite: Callable[[str, bytes], bytes] = lambda action, body: body
     refused: int = 0
     passed: list[str] = field(default_factory=list)
 
@@ -162,7 +164,7 @@ def faulty_way(target: str) -> Iterator[FaultyWay]:
                 connection.request(self.command, self.path, body, dict(self.headers.items()))
                 with connection.getresponse() as answer:
                     headers, content = answer.getheaders(), answer.read()
-            self.reply(answer.status, headers, content)
+            self.reply(answer.status, headers, way.rewrite(action, content))
 
         do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = forward  # noqa: N815 - its names
 
