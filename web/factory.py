@@ -101,7 +101,8 @@ def _finish(response: Response) -> Response:
         response.vary.update(("Cookie", "Authorization"))
     languages.remember(response, secure=settings.secure_cookies)
     csrf.remember_visitor(response)
-    log.info(
+    quiet = request.endpoint == "static" or request.path in ("/livez", "/readyz")
+    (log.debug if quiet else log.info)(
         "request_finished",
         method=request.method,
         route=str(request.url_rule) if request.url_rule else None,

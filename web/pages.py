@@ -24,7 +24,7 @@ blueprint = Blueprint("pages", __name__)
 
 _BATCHES_A_PAGE = 25
 _ITEMS_A_PAGE = 100
-_PAGES_A_PAGE = 20
+_PAGES_A_PAGE = 10
 
 
 @blueprint.get("/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import g, request
 from flask_babel import format_datetime, format_decimal, gettext
@@ -15,6 +16,7 @@ from models.states import TERMINAL, BatchStatus
 from web import csrf, payloads
 from web.catalogue import item_entry
 from web.languages import LANGUAGES, advice, language
+from web.markdown import render
 from web.services import services
 
 _UNITS = ("B", "KB", "MB", "GB")
@@ -33,6 +35,7 @@ def template_names() -> dict[str, Any]:
         "event_word": event_word,
         "component_word": component_word,
         "batch_state": batch_state,
+        "render_markdown": render,
         "size": size,
         "moment": moment,
         "is_terminal": is_terminal,
@@ -44,8 +47,9 @@ def template_names() -> dict[str, Any]:
 
 def _language_link(code: str) -> str:
     """Return the current page in another language; a page that came from a POST has its own."""
-    path = request.path if request.method == "GET" else "/"
-    return f"{path}?lang={code}"
+    if request.method != "GET":
+        return f"/?lang={code}"
+    return f"{request.path}?{urlencode({**request.args, 'lang': code})}"
 
 
 def state_word(state: str) -> str:
