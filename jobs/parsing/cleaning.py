@@ -16,6 +16,8 @@ _UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\u
 
 def clean(text: str) -> str:
     """Return `text` with line ends as \\n and without control characters except \\n and \\t."""
+    if text.isprintable():
+        return text  # true of most strings, and much faster to see than by expression
     if _LINE_ENDS.search(text):
         text = _LINE_ENDS.sub("\n", text)
     return _UNWANTED.sub("", text) if _UNWANTED.search(text) else text

@@ -92,9 +92,9 @@ def from_archive(path: Path, forced: str | None, tick: Callable[[], None]) -> So
         _check_case(sources, folded, member.path)
         _take_member(sources, archive, member, forced)
     if not sources.files:
-        raise ParseError(
-            "code_unsupported", "The archive has no source file of a language that is read."
-        )
+        reasons = sorted({skipped.reason for skipped in sources.skipped})
+        message = "The archive has no source file of a language that is read"
+        raise ParseError("code_unsupported", f"{message} ({', '.join(reasons) or 'empty'}).")
     return sources
 
 

@@ -145,10 +145,13 @@ def _pages(rows: Iterator[list[str]], sizes: list[int]) -> Iterator[Page]:
             )
         yield Page(
             number=number,
-            text="\n".join(
-                "\t".join(" ".join(c.split("\n")) for c in row) for row in table_of_page
-            ),
+            text="\n".join(map(_plain_row, table_of_page)),
             markdown=table(shown),
             tables=[table_of_page] if table_of_page else [],
             warnings=warnings,
         )
+
+
+def _plain_row(row: list[str]) -> str:
+    line = "\t".join(row)
+    return " ".join(line.split("\n")) if "\n" in line else line

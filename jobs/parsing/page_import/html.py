@@ -23,6 +23,9 @@ from jobs.parsing.page_import.text import text_warnings
 
 _META_BYTES = 4096
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.I)
+_TAG_START = re.compile("<[a-zA-Z]")
+_TAG_MARK = re.compile(r"""["'<>]|\s+""")
+_MAX_ATTRIBUTES = 5_000
 _AFTER_SKIPPED = {"script": "</script", "style": "</style", "!--": "-->"}
 
 
@@ -33,11 +36,13 @@ def read(source: Source) -> Document:
     declared = named.group(1).decode("ascii") if named else None
     decoded = decode(data, forced=source.option("encoding"), declared=declared)
     markup = clean(decoded.text)
+    if has_huge_tag(markup):
+        return _without_structure(markup, decoded, True)
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     root = lxml.etree.fromstring(markup.encode("utf-8"), parser) if markup.strip() else None
-    too_deep = any("RESOURCE_LIMIT" in entry.type_name for entry in parser.error_log)
-    if root is None or too_deep:
-        return _without_structure(markup, decoded, too_deep)
+    too_complex = any("RESOURCE_LIMIT" in entry.type_name for entry in parser.error_log)
+    if root is None or too_complex:
+        return _without_structure(markup, decoded, too_complex)
     walker = Walker(source.budget)
     walker.walk(root)
     warnings = [] if walker.text.strip() else ["no_text: this page has no text."]
@@ -60,14 +65,14 @@ def read(source: Source) -> Document:
     )
 
 
-def _without_structure(markup: str, decoded: Decoded, too_deep: bool) -> Document:
+def _without_structure(markup: str, decoded: Decoded, too_complex: bool) -> Document:
     text = strip_tags(markup)
-    reason = "html_too_deep: tags nest too deeply; the text is given without structure."
+    reason = "html_too_complex: tags nest too deeply; the text is given without structure."
     page = Page(
         number=1,
         text=text,
         markdown=escape_markdown(text),
-        warnings=[reason] if too_deep else ["no_text: this page has no text."],
+        warnings=[reason] if too_complex else ["no_text: this page has no text."],
     )
     return Document(
         page_count=1,
@@ -98,6 +103,24 @@ def _one_line(text: str | None) -> str | None:
     return " ".join((text or "").split())[:1000] or None
 
 
+def has_huge_tag(markup: str) -> bool:
+    """Say whether a tag has thousands of attributes: libxml2 takes quadratic time for them."""
+    for start in _TAG_START.finditer(markup):
+        position, count = start.end(), 0
+        while mark := _TAG_MARK.search(markup, position):
+            if mark.group() in ("<", ">"):
+                break
+            count += 1
+            if count > _MAX_ATTRIBUTES:
+                return True
+            position = mark.end()
+            if mark.group() in ("'", '"'):
+                position = markup.find(mark.group(), position) + 1
+                if not position:
+                    break
+    return False
+
+
 def strip_tags(markup: str) -> str:
     """Return the text between tags, a line each; linear in the size of any input."""
     pieces: list[str] = []
@@ -115,7 +138,10 @@ def strip_tags(markup: str) -> str:
 
 
 def _after_tag(lowered: str, opened: int) -> int:
-    for name, closing in _AFTER_SKIPPED.items():
+    for name, closing in _TAG_START = re.compile("<[a-zA-Z]")
+_TAG_MARK = re.compile(r"""["'<>]|\s+""")
+_MAX_ATTRIBUTES = 5_000
+_AFTER_SKIPPED.items():
         if lowered.startswith(name, opened + 1):
             closed = lowered.find(closing, opened + 1)
             if closed < 0:

@@ -65,10 +65,14 @@ def table_rows(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _row(row: Sequence[str], width: int) -> str:
+    if len(row) == width and not any("|" in cell for cell in row):
+        return "| " + " | ".join(row) + " |"
     cells = [*row, *[""] * (width - len(row))]
     return "| " + " | ".join(_PIPE.sub(r"\|", cell) for cell in cells) + " |"
 
 
 def cell_text(text: str) -> str:
     """Escape the text of one table cell; line ends become `<br>`."""
+    if text.isalnum():
+        return text
     return escape_inline(text.strip()).replace("\n", "<br>")
