@@ -138,10 +138,7 @@ def strip_tags(markup: str) -> str:
 
 
 def _after_tag(lowered: str, opened: int) -> int:
-    for name, closing in _TAG_START = re.compile("<[a-zA-Z]")
-_TAG_MARK = re.compile(r"""["'<>]|\s+""")
-_MAX_ATTRIBUTES = 5_000
-_AFTER_SKIPPED.items():
+    for name, closing in _AFTER_SKIPPED.items():
         if lowered.startswith(name, opened + 1):
             closed = lowered.find(closing, opened + 1)
             if closed < 0:
