@@ -10,11 +10,9 @@ import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
-
-from jobs.settings import LogSettings
 
 #: Characters that end a line, move the cursor or turn text around in a terminal or viewer:
 #: DEL and C1, line and paragraph separator, bidi controls, BOM, and surrogates (not UTF-8).
@@ -24,7 +22,17 @@ _HOSTILE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\uf
 _QUIET = ("boto3", "botocore", "urllib3", "s3transfer", "httpx", "httpcore", "dramatiq")
 
 
-def configure(component: str, settings: LogSettings) -> None:
+class HowToLog(Protocol):
+    """What `LogSettings` says; named here so that this file stands on nothing of ours."""
+
+    @property
+    def log_format(self) -> str: ...
+
+    @property
+    def log_level(self) -> str: ...
+
+
+def configure(component: str, settings: HowToLog) -> None:
     """Send structlog and standard logging of this process to stderr, one object a line."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,

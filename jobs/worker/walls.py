@@ -25,7 +25,7 @@ _SIGKILL = 9
 
 _OPEN_FILES = 64
 #: After SIGXCPU a parser that ignores it lives for this long.
-_CPU_GRACE_SECONDS = 5
+_CPU_GRACE_SECONDS = 1
 
 #: What a parser may read besides Python itself: shared libraries, fonts, time zones, randomness.
 _SYSTEM_PATHS = (

@@ -11,7 +11,8 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ import pytest
 from jobs.messages import JobMessage, encode_message
 from jobs.settings import QueueSettings, StorageSettings
 from jobs.storage import Storage
-from local.provision import provision_store
 from tests.jobs.web_double import FaultyWay, WebDouble, faulty_way, web_double
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,26 +120,46 @@ class Account:
         return int(attributes["Attributes"]["ApproximateNumberOfMessages"])
 
 
-@pytest.fixture
-def account(aws: Any) -> Account:
-    """Fresh queues with redrive after five receives, in the emulator of the session."""
-    namespace = f"jobs-{secrets.token_hex(4)}"
-    provision_store(replace(aws.account, namespace=namespace))
-    settings = StorageSettings(aws_endpoint_url=aws.endpoint_url, aws_region=aws.account.region)
-    return Account(
-        endpoint_url=aws.endpoint_url,
-        region=aws.account.region,
-        namespace=namespace,
-        storage=Storage(settings),
-        sqs=boto3.client("sqs", endpoint_url=aws.endpoint_url, region_name=aws.account.region),
+@pytest.fixture(scope="session")
+def storage(aws: Any) -> Storage:
+    """The bucket of the session's emulator."""
+    return Storage(
+        StorageSettings(aws_endpoint_url=aws.endpoint_url, aws_region=aws.account.region)
     )
+
+
+@pytest.fixture(scope="session")
+def sqs(aws: Any) -> Any:
+    """A plain client of the session's emulator."""
+    return boto3.client("sqs", endpoint_url=aws.endpoint_url, region_name=aws.account.region)
+
+
+@pytest.fixture
+def account(aws: Any, storage: Storage, sqs: Any) -> Account:
+    """Fresh queues with redrive after five receives, in the emulator of the session."""
+    return make_account(aws, storage, sqs)
+
+
+def make_account(aws: Any, storage: Storage, sqs: Any) -> Account:
+    namespace = f"jobs-{secrets.token_hex(4)}"
+    dead = sqs.create_queue(QueueName=f"{namespace}_page_import_dlq")["QueueUrl"]
+    answer = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
+    redrive = {"deadLetterTargetArn": answer["Attributes"]["QueueArn"], "maxReceiveCount": "5"}
+    sqs.create_queue(
+        QueueName=f"{namespace}_page_import", Attributes={"RedrivePolicy": json.dumps(redrive)}
+    )
+    return Account(aws.endpoint_url, aws.account.region, namespace, storage, sqs)
 
 
 @pytest.fixture
 def web() -> Iterator[WebDouble]:
     """The web, as a double that records and fails on demand."""
-    with web_double([base64.b64decode(SECRET.removeprefix("whsec_"))]) as double:
+    with make_web() as double:
         yield double
+
+
+def make_web() -> AbstractContextManager[WebDouble]:
+    return web_double([base64.b64decode(SECRET.removeprefix("whsec_"))])
 
 
 @pytest.fixture
@@ -215,7 +235,13 @@ class Workers:
 @pytest.fixture
 def workers(account: Account, web: WebDouble, tmp_path: Path) -> Iterator[Workers]:
     """Start real worker processes; whatever still runs is killed afterwards."""
-    temp_dir = tmp_path / "work"
+    with make_workers(account, web, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def make_workers(account: Account, web: WebDouble, directory: Path) -> Iterator[Workers]:
+    temp_dir = directory / "work"
     temp_dir.mkdir()
     environment = {
         **QUICK,
@@ -231,7 +257,7 @@ def workers(account: Account, web: WebDouble, tmp_path: Path) -> Iterator[Worker
         "QUEUE_NAMESPACE": account.namespace,
         "WORKER_TEMP_DIR": str(temp_dir),
     }
-    made = Workers(environment, tmp_path)
+    made = Workers(environment, directory)
     yield made
     for worker in made.started:
         if worker.process.poll() is None:
@@ -240,3 +266,22 @@ def workers(account: Account, web: WebDouble, tmp_path: Path) -> Iterator[Worker
         log = worker.log_path.read_text()
         assert SECRET not in log
         assert environment["AWS_SECRET_ACCESS_KEY"] not in log
+
+
+@dataclass
+class Room:
+    """One running worker with its queues and its web."""
+
+    account: Account
+    web: WebDouble
+    worker: WorkerProcess
+
+
+@pytest.fixture(scope="session")
+def room(
+    aws: Any, storage: Storage, sqs: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Room]:
+    """One worker for all tests that look at their own import only."""
+    account = make_account(aws, storage, sqs)
+    with make_web() as web, make_workers(account, web, tmp_path_factory.mktemp("room")) as made:
+        yield Room(account, web, made.start())

@@ -23,11 +23,6 @@ from tests.jobs.web_double import faulty_way
 
 
 @pytest.fixture
-def storage(account: Any) -> Storage:
-    return account.storage
-
-
-@pytest.fixture
 def child_id() -> str:
     return str(uuid.uuid4())
 
@@ -82,22 +77,22 @@ def test_a_source_of_any_size_comes_back_as_it_was(storage, child_id, tmp_path, 
     assert b"".join(storage.open_source(stored.key, stored.version)) == content
 
 
-def test_a_stream_that_breaks_leaves_no_object_and_no_upload(storage, child_id, account, aws):
+def test_a_stream_that_breaks_leaves_no_object_and_no_upload(storage, child_id, aws):
     stream = Trickle(bytes(3 * PART_BYTES), breaks_at=2 * PART_BYTES + 100)
 
     with pytest.raises(ConnectionResetError):
         storage.put_source(child_id, stream, file_name="x", content_type="text/plain")
 
-    s3 = boto3.client("s3", endpoint_url=aws.endpoint_url, region_name=account.region)
+    s3 = boto3.client("s3", endpoint_url=aws.endpoint_url, region_name=aws.account.region)
     uploads = s3.list_multipart_uploads(Bucket="torikomi").get("Uploads", [])
     assert [upload for upload in uploads if child_id in upload["Key"]] == []
     with pytest.raises(ObjectMissing):
         storage.open_source(source_key(child_id), None).__next__()
 
 
-def test_s3_failing_in_the_middle_of_an_upload_is_unavailable(child_id, account):
-    with faulty_way(account.endpoint_url) as way:
-        settings = StorageSettings(aws_endpoint_url=way.url, aws_region=account.region)
+def test_s3_failing_in_the_middle_of_an_upload_is_unavailable(child_id, aws):
+    with faulty_way(aws.endpoint_url) as way:
+        settings = StorageSettings(aws_endpoint_url=way.url, aws_region=aws.account.region)
         way.fault = lambda action: 503 if "partNumber=2" in action else None
 
         with pytest.raises(StorageUnavailable):
@@ -113,32 +108,32 @@ def test_an_object_with_other_bytes_is_corrupt(storage, child_id, tmp_path):
             storage.fetch_source(stored.key, stored.version, tmp_path / "x", **expected)
 
 
-def test_absence_is_not_trouble_and_trouble_is_not_absence(storage, child_id, tmp_path, account):
+def test_absence_is_not_trouble_and_trouble_is_not_absence(storage, child_id, tmp_path, aws):
     with pytest.raises(ObjectMissing):
         storage.fetch_source(
             source_key(child_id), None, tmp_path / "x", size_bytes=1, sha256="0" * 64
         )
     for settings in (
-        {"s3_bucket": "no-such-bucket", "aws_endpoint_url": account.endpoint_url},
+        {"s3_bucket": "no-such-bucket", "aws_endpoint_url": aws.endpoint_url},
         {"aws_endpoint_url": "http://127.0.0.1:9"},
     ):
-        elsewhere = Storage(StorageSettings(aws_region=account.region, **settings))
+        elsewhere = Storage(StorageSettings(aws_region=aws.account.region, **settings))
         with pytest.raises(StorageUnavailable):
             elsewhere.check()
         with pytest.raises(StorageUnavailable):
             put(elsewhere, child_id, b"x")
-    with faulty_way(account.endpoint_url) as way:
-        settings = StorageSettings(aws_endpoint_url=way.url, aws_region=account.region)
+    with faulty_way(aws.endpoint_url) as way:
+        settings = StorageSettings(aws_endpoint_url=way.url, aws_region=aws.account.region)
         way.fault = lambda action: 403
         with pytest.raises(StorageUnavailable):
             Storage(settings).find_result(child_id, "1")
 
 
-def test_a_silent_s3_is_unavailable(child_id, account):
+def test_a_silent_s3_is_unavailable(child_id, aws):
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         server.close()
-        storage = Storage(StorageSettings(aws_endpoint_url=url, aws_region=account.region))
+        storage = Storage(StorageSettings(aws_endpoint_url=url, aws_region=aws.account.region))
         with pytest.raises(StorageUnavailable):
             storage.find_result(child_id, "1")
 
@@ -195,7 +190,7 @@ def test_only_old_objects_are_listed(storage, child_id):
     assert stored.key in all_keys
 
 
-def test_60_megabytes_go_in_and_out_in_bounded_memory(account, tmp_path):
+def test_60_megabytes_go_in_and_out_in_bounded_memory(aws, tmp_path):
     code = (
         "import resource, sys; from pathlib import Path\n"
         "from jobs.settings import StorageSettings; from jobs.storage import Storage\n"
@@ -215,7 +210,7 @@ def test_60_megabytes_go_in_and_out_in_bounded_memory(account, tmp_path):
         "print(peak() - before)\n"
     )
 
-    arguments = [account.endpoint_url, account.region, str(tmp_path / "big")]
+    arguments = [aws.endpoint_url, aws.account.region, str(tmp_path / "big")]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True
     )

@@ -17,7 +17,7 @@ def refuse(status: int, event: ReportEvent) -> Callable[[object], int | None]:
 
 
 def test_a_worker_killed_mid_parse_loses_nothing_and_doubles_nothing(account, web, workers):
-    first = workers.start()
+    first = workers.start(VISIBILITY_SECONDS="1", HEARTBEAT_SECONDS="0.3")
     import_id = account.submit("sleep 2")
     eventually(lambda: web.events(import_id) == ["processing"])
 
@@ -28,27 +28,28 @@ def test_a_worker_killed_mid_parse_loses_nothing_and_doubles_nothing(account, we
     eventually(lambda: web.ended.get(import_id), seconds=20)
     eventually(lambda: account.count() == 0)
     assert web.events(import_id) == ["processing", "processing", "completed"]
-    assert web.ended[import_id].receive_count == 2
+    assert web.ended[import_id].receive_count >= 2
     assert "stale_directory_removed" in second.events()
     assert second.stop() == 0
     assert list(second.temp_dir.iterdir()) == []
 
 
-def test_the_same_message_twice_gives_one_result(account, web, workers):
+def test_the_same_message_twice_gives_one_result(room):
+    account, web = room.account, room.web
     message = account.store(b"sleep 1")
     account.send(message)
     account.send(message)
-    workers.start()
 
     eventually(lambda: web.ended.get(message.import_id))
     eventually(lambda: account.count() == 0)
 
-    completed = [r for r in web.reports if r.event is ReportEvent.COMPLETED]
+    mine = [report for report in web.reports if report.import_id == message.import_id]
+    completed = [report for report in mine if report.event is ReportEvent.COMPLETED]
     assert len({report.result for report in completed}) == 1
 
 
-def test_a_message_of_a_finished_import_is_deleted_and_nothing_is_parsed(account, web, workers):
-    worker = workers.start()
+def test_a_message_of_a_finished_import_is_deleted_and_nothing_is_parsed(room):
+    account, web, worker = room.account, room.web, room.worker
     message = account.store(b"text once")
     account.send(message)
     eventually(lambda: web.ended.get(message.import_id))
@@ -97,15 +98,13 @@ def test_a_refused_report_leaves_the_message_and_raises_the_alarm(account, web, 
     assert account.count() == 1
 
 
-def test_a_stored_result_is_reported_again_instead_of_parsing_again(
-    account, web, workers, tmp_path
-):
+def test_a_stored_result_is_reported_again_instead_of_parsing_again(room, tmp_path):
+    account, web = room.account, room.web
     message = account.store(b"segfault")
     lines = tmp_path / "lines"
     lines.write_bytes(b'{"document":{"detected_type":"text/plain","page_count":3}}\n')
     pack_result(lines, tmp_path / "packed")
     stored = account.storage.put_result(message.import_id, "1", tmp_path / "packed")
-    workers.start()
 
     account.send(message)
 
@@ -145,8 +144,8 @@ def rewritten(body: str, old: bytes, new: bytes) -> str:
     return base64.b64encode(raw.replace(old, new)).decode()
 
 
-def test_a_missing_source_is_a_verdict(account, web, workers):
-    workers.start()
+def test_a_missing_source_is_a_verdict(room):
+    account, web = room.account, room.web
     message = replace(account.store(b"text x"), object_key="imports/gone/source")
 
     account.send(message)
@@ -154,8 +153,8 @@ def test_a_missing_source_is_a_verdict(account, web, workers):
     assert eventually(lambda: web.ended.get(message.import_id)).error.code == "source_missing"
 
 
-def test_a_source_with_other_bytes_is_a_verdict_and_never_parsed(account, web, workers):
-    worker = workers.start()
+def test_a_source_with_other_bytes_is_a_verdict_and_never_parsed(room):
+    account, web, worker = room.account, room.web, room.worker
     message = replace(account.store(b"text x"), sha256="0" * 64)
 
     account.send(message)

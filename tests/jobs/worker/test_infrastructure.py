@@ -25,7 +25,7 @@ def test_a_web_that_is_down_and_comes_back_costs_no_receive(account, web, worker
     worker = workers.start(WEB_URL=f"http://127.0.0.1:{port}")
     imports = {account.submit("text x") for _ in range(5)}
     worker.wait_for("gate_closed")
-    time.sleep(4)
+    time.sleep(2)
 
     assert account.visible() >= 3, "nothing new is received meanwhile"
     with web_double(web.secrets, port) as revived:
@@ -38,7 +38,7 @@ def test_a_web_that_is_down_and_comes_back_costs_no_receive(account, web, worker
 @pytest.mark.parametrize("status", [401, 429, 500, 503])
 def test_a_web_that_answers_trouble_is_waited_for(account, web, workers, status):
     worker = workers.start()
-    until = time.monotonic() + 2.5
+    until = time.monotonic() + 1
     web.fault = lambda report: status if time.monotonic() < until else None
 
     import_id = account.submit("text x")
@@ -64,7 +64,7 @@ def test_a_report_keeps_its_webhook_id_over_its_retries(account, web, workers):
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 def test_an_s3_that_fails_for_a_while_fails_no_file(account, web, way, workers, method):
     workers.start(AWS_ENDPOINT_URL=way.url)
-    until = time.monotonic() + 3
+    until = time.monotonic() + 1.5
     way.fault = lambda action: (
         503 if action.startswith(method) and time.monotonic() < until else None
     )
@@ -73,7 +73,7 @@ def test_an_s3_that_fails_for_a_while_fails_no_file(account, web, way, workers, 
 
     report = eventually(lambda: web.ended.get(import_id))
     assert report.event is ReportEvent.COMPLETED
-    assert way.refused >= 2
+    assert way.refused >= 1
     assert receive_counts(web) == {1}
 
 

@@ -22,8 +22,8 @@ def test_a_file_is_fetched_parsed_stored_reported_and_only_then_deleted(account,
     assert "worker_stopped" in worker.events()
 
 
-def test_the_result_object_is_what_the_report_says(account, web, workers, tmp_path):
-    workers.start()
+def test_the_result_object_is_what_the_report_says(room, tmp_path):
+    account, web = room.account, room.web
     import_id = account.submit("text こんにちは")
     result = eventually(lambda: web.ended.get(import_id)).result
 
@@ -37,8 +37,8 @@ def test_the_result_object_is_what_the_report_says(account, web, workers, tmp_pa
     assert json.loads(gzip.decompress(path.read_bytes()).split(b"\n")[0])["document"]
 
 
-def test_a_bad_file_is_a_failed_report_and_the_worker_lives_on(account, web, workers):
-    workers.start()
+def test_a_bad_file_is_a_failed_report_and_the_worker_lives_on(room):
+    account, web = room.account, room.web
 
     crashed = account.submit("segfault")
     refused = account.submit("fail file_encrypted")
@@ -51,13 +51,14 @@ def test_a_bad_file_is_a_failed_report_and_the_worker_lives_on(account, web, wor
     eventually(lambda: account.count() == 0)
 
 
-def test_progress_is_reported_while_a_parser_runs(account, web, workers):
-    workers.start()
+def test_progress_is_reported_while_a_parser_runs(room):
+    account, web = room.account, room.web
 
-    import_id = account.submit("sleep 2")
+    import_id = account.submit("sleep 1.5")
 
     eventually(lambda: web.ended.get(import_id))
-    progress = [r for r in web.reports if r.event is ReportEvent.PROGRESS]
+    mine = [report for report in web.reports if report.import_id == import_id]
+    progress = [report for report in mine if report.event is ReportEvent.PROGRESS]
     assert len(progress) >= 3
     assert (progress[-1].done, progress[-1].total, progress[-1].run) == (0, 1, 1)
 
