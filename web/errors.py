@@ -103,7 +103,7 @@ class Answer:
 
 
 def answer_for(error: Exception) -> Answer:
-    """Find what is told about `error`; logs it when it is our own fault."""
+    """Find what is told about `error`."""
     if isinstance(error, WebError):
         return _answer(error.code, errors=error.errors, headers=error.headers)
     if isinstance(error, HTTPException):
@@ -111,7 +111,6 @@ def answer_for(error: Exception) -> Answer:
     for kind, code in EXCEPTION_CODES:
         if isinstance(error, kind):
             return _answer(_code_of(error) if code is None else code)
-    log.error("request_crashed", error_class=type(error).__name__, exc_info=error)
     return _answer("internal_error")
 
 
@@ -145,7 +144,9 @@ def wants_problem() -> bool:
 def respond(error: Exception) -> Response:
     """Turn any exception into the response that the caller can read."""
     answer = answer_for(error)
-    if answer.status >= 500:
+    if answer.entry.code == "internal_error":
+        log.error("request_crashed", error_class=type(error).__name__, exc_info=error)
+    elif answer.status >= 500:
         log.warning("request_failed", code=answer.entry.code, error_class=type(error).__name__)
     else:
         log.info("request_refused", code=answer.entry.code)

@@ -14,7 +14,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 from werkzeug.exceptions import BadRequest
 
 from jobs.storage import Storage
-from web import csrf, errors, health, hooks, languages, pages, sign_in
+from web import csrf, docs, errors, health, hooks, languages, pages, sign_in
 from web.api import batches as api_batches
 from web.api import children as api_children
 from web.auth import KINDS
@@ -62,7 +62,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         verifier=TokenVerifier(settings, keys),
         sign_in=SignIn(settings),
     )
-    for module in (api_children, api_batches, hooks, health, sign_in, pages):
+    for module in (api_children, api_batches, hooks, health, docs, sign_in, pages):
         app.register_blueprint(module.blueprint)
     errors.register(app)
     app.before_request(_begin)

@@ -29,6 +29,7 @@ from web.auth import signed
 from web.body import request_body
 from web.errors import WebError
 from web.services import services
+from web.tracing import trace_id
 
 log = structlog.get_logger(__name__)
 blueprint = Blueprint("hooks", __name__)
@@ -42,7 +43,11 @@ MAX_REPORT_BYTES = 256 * 1024
 def receive(type: ImportType) -> Response:
     """Take one signed report; 200 says what it changed, 409 tells the worker to stop."""
     report = _verified_report(type)
-    bind_contextvars(import_id=report.import_id, receive_count=report.receive_count)
+    bind_contextvars(
+        import_id=report.import_id,
+        receive_count=report.receive_count,
+        trace_id=trace_id(report.traceparent),
+    )
     if report.result is None:
         return _answer(report, _apply(type, report, None))
     known = transitions.current(type, report.import_id)

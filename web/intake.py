@@ -7,7 +7,8 @@ Refused or failed, nothing is left but, at worst, an orphan object that the jani
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -30,6 +31,7 @@ from web.formats import check_extension
 from web.multipart_form import IncomingFile
 from web.payloads import accepted
 from web.reservations import Renewal, reserved
+from web.tracing import trace_id
 
 log = structlog.get_logger(__name__)
 
@@ -66,6 +68,7 @@ def accept(upload: Upload, storage: Storage, *, max_file_bytes: int) -> dict[str
     Raises WebError for what is wrong with the request, StorageUnavailable, DatabaseUnavailable,
     CommitUnknown, KeyInProgress.
     """
+    bind_contextvars(trace_id=trace_id(upload.traceparent))
     with reserved(upload.subject, upload.key, wait_seconds=upload.wait_seconds) as held:
         if isinstance(held, Completed):
             return _replay(upload, held, max_file_bytes)
@@ -74,7 +77,8 @@ def accept(upload: Upload, storage: Storage, *, max_file_bytes: int) -> dict[str
         try:
             for file in upload.files:
                 stream = Checked(file.stream, max_file_bytes, renewal)
-                imports.append(_store(upload, file, stream, storage))
+                with _named(file, len(imports)):
+                    imports.append(_store(upload, file, stream, storage))
             if not imports:
                 raise WebError("file_missing")
             return _register(upload, imports, held)
@@ -84,6 +88,16 @@ def accept(upload: Upload, storage: Storage, *, max_file_bytes: int) -> dict[str
             for new in imports:
                 storage.delete_source(new.object_key, new.object_version)
             raise
+
+
+@contextmanager
+def _named(file: IncomingFile, index: int) -> Iterator[None]:
+    """Say of which file a refusal speaks."""
+    try:
+        yield
+    except WebError as error:
+        error.errors = [{"pointer": f"/files/{index}", "file_name": file.file_name}]
+        raise
 
 
 def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage) -> NewImport:
@@ -159,7 +173,8 @@ def _register(upload: Upload, imports: list[NewImport], held: Reservation | None
     except CommitUnknown:
         log.error("commit_unknown", import_ids=[new.child_id for new in imports])
         raise
-    log.info("upload_accepted", files=len(imports))
+    for new in imports:
+        log.info("import_accepted", import_id=new.child_id)
     return body
 
 

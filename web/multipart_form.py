@@ -42,6 +42,8 @@ class MultipartForm:
         self._max_files = max_files
         self._events: deque[Any] = deque()  # segments, bytes, None: what the parser yields
         self._segment: Any = None  # the part whose body comes next; the package has no types
+        self._end = b"\r\n--" + options["boundary"].encode("utf-8", "surrogateescape") + b"--"
+        self._tail = b""
         try:
             self._parser = multipart.PushMultipartParser(
                 options["boundary"], max_segment_count=max_files + MAX_FIELDS, strict=True
@@ -114,12 +116,26 @@ class MultipartForm:
                 if not chunk:
                     self._parser.close()
                     return None
-                self._events.extend(self._parser.parse(chunk))
+                for piece in self._split_at_end(chunk):
+                    self._events.extend(self._parser.parse(piece))
             except multipart.MultipartError as error:
                 if at_end_ok and _is_blank_epilogue(error, chunk):
                     continue
                 raise _refusal(error, at_end=not chunk) from error
         return self._events.popleft()
+
+    def _split_at_end(self, chunk: bytes) -> Iterator[bytes]:
+        """Cut behind the last boundary, so that the parser sees what follows and refuses it.
+
+        Within one piece it would pass over that in silence, parts and all.
+        """
+        joined = self._tail + chunk
+        found = joined.find(self._end)
+        cut = found + len(self._end) - len(self._tail) if found >= 0 else len(chunk)
+        self._tail = joined[1 - len(self._end) :]
+        yield chunk[:cut]
+        if chunk[cut:].strip(b"\r\n"):
+            yield chunk[cut:]
 
 
 class _Part:

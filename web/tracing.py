@@ -16,3 +16,8 @@ def traceparent(header: str | None) -> str:
     if header is not None and _TRACEPARENT.fullmatch(header):
         return header
     return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+
+
+def trace_id(header: str | None) -> str | None:
+    """Return the trace id of a well-formed traceparent, for the log."""
+    return header.split("-")[1] if header is not None and _TRACEPARENT.fullmatch(header) else None

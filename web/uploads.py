@@ -86,9 +86,17 @@ def batch_upload() -> Iterator[Upload]:
             files=form.files("files"),
             many=True,
             key=key,
-            name=clean_name(fields["name"]) if fields.get("name") else None,
+            name=_batch_name(fields.get("name")),
             traceparent=traceparent(request.headers.get("traceparent")),
         )
+
+
+def _batch_name(text: str | None) -> str | None:
+    """A batch's name follows the rules of a file's."""
+    try:
+        return clean_name(text) if text else None
+    except WebError as error:
+        raise WebError("field_invalid", errors=[{"pointer": "/name"}]) from error
 
 
 @contextmanager

@@ -171,6 +171,12 @@ REFUSED: list[tuple[str, bytes, int, str]] = [
         415,
         "extension_unsupported",
     ),
+    (
+        "another part behind the end",
+        raw_multipart(GOOD) + raw_multipart(GOOD),
+        400,
+        "multipart_malformed",
+    ),
     ("text that is no multipart", b"hello", 400, "multipart_malformed"),
 ]
 

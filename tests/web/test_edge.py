@@ -40,7 +40,13 @@ def test_every_route_declares_whom_it_answers(app: Flask) -> None:
         if rule.rule.startswith("/webhooks/"):
             assert kinds[rule.endpoint] == "signed"
     open_to_all = {name for name, kind in kinds.items() if kind == "public"}
-    assert open_to_all == {"health.livez", "health.readyz", "sign_in.show", "sign_in.submit"}
+    assert open_to_all == {
+        "docs.error_codes",
+        "health.livez",
+        "health.readyz",
+        "sign_in.show",
+        "sign_in.submit",
+    }
 
 
 def test_every_protected_route_is_closed_without_credentials(client: FlaskClient) -> None:
@@ -74,6 +80,18 @@ def test_every_code_is_in_the_catalogue_in_both_languages() -> None:
         assert all(text[-1] == "。" for text in entry.ja[1:]), entry.code
         assert all(text[-1] == "." for text in entry.en[1:]), entry.code
         assert any(ord(character) > 0x3000 for character in entry.ja.title), entry.code
+
+
+def test_the_page_of_codes_has_a_place_for_each(client: FlaskClient) -> None:
+    page = client.get("/docs/errors?lang=ja").get_data(as_text=True)
+    problem = client.get("/api/v1/nothing").json
+    place = problem["type"].removeprefix("/docs/errors#")
+    assert f'id="{place}"' in page
+    for code in REQUEST_CODES:
+        assert f'id="{code}"' in page
+    for code, entry in ITEM_CODES.items():
+        assert f'id="item-{code}"' in page
+        assert entry.ja.title in page
 
 
 def error_classes() -> list[type[Exception]]:

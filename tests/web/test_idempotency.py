@@ -12,8 +12,11 @@ from flask.testing import FlaskClient
 from jobs.errors import StorageUnavailable
 from jobs.storage import Storage, StoredObject
 from models import idempotency
+from models.database import connection, execute
+from models.errors import ReservationLost
 from tests.web.conftest import Person
 from tests.web.test_api_uploads import rows
+from web import reservations
 from web.factory import create_app
 from web.settings import WebSettings
 
@@ -104,7 +107,6 @@ def test_a_lost_reservation_writes_nothing(
     settings: WebSettings, database: str, person: Person, aws: Any
 ) -> None:
     from jobs.settings import StorageSettings
-    from models.database import connection, execute
 
     class Overtaken(Storage):
         def put_source(self, *args: Any, **kwargs: Any) -> StoredObject:
@@ -116,3 +118,22 @@ def test_a_lost_reservation_writes_nothing(
     answer = post(app.test_client(), person, "key")
     assert answer.status_code == 409
     assert rows("SELECT id FROM batch_item") == []
+
+
+def test_a_reservation_is_renewed_while_bytes_move(
+    database: str, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = idempotency.reserve(person.sub, "key")
+    assert isinstance(held, idempotency.Reservation)
+    with connection():
+        execute("UPDATE idempotency_key SET lease_until = now() + interval '1 second'")
+    monkeypatch.setattr(reservations, "RENEW_SECONDS", 0)
+    reservations.Renewal(held).tick()
+    (row,) = rows(
+        "SELECT lease_until > now() + interval '1 minute' AS renewed FROM idempotency_key"
+    )
+    assert row["renewed"]
+    with connection():
+        execute("UPDATE idempotency_key SET owner_token = 'another'")
+    with pytest.raises(ReservationLost):
+        reservations.Renewal(held).tick()
