@@ -196,12 +196,18 @@ class Storage:
 
         Raises StorageUnavailable while iterating.
         """
-        request: dict[str, str] = {"Prefix": "imports/", "StartAfter": after}
+        for entry in self._list(Prefix="imports/", StartAfter=after):
+            if entry["LastModified"] < cutoff:
+                yield ListedObject(entry["Key"], int(entry["Size"]), entry["LastModified"])
+
+    def list_keys(self, prefix: str) -> Iterator[str]:
+        """Yield every key under a prefix. Raises StorageUnavailable while iterating."""
+        return (str(entry["Key"]) for entry in self._list(Prefix=prefix))
+
+    def _list(self, **request: str) -> Iterator[dict[str, Any]]:
         while True:
             answer = self._call("list_objects_v2", **request)
-            for entry in answer.get("Contents", []):
-                if entry["LastModified"] < cutoff:
-                    yield ListedObject(entry["Key"], int(entry["Size"]), entry["LastModified"])
+            yield from answer.get("Contents", [])
             if not answer.get("IsTruncated"):
                 return
             request["ContinuationToken"] = answer["NextContinuationToken"]

@@ -84,6 +84,8 @@ CREATE TABLE {name} (
 CREATE INDEX {name}_batch_idx ON {name} (batch_id, status);
 CREATE INDEX {name}_live_idx ON {name} (last_report_at)
     WHERE status IN ('queued', 'processing');
+CREATE INDEX {name}_report_idx ON {name} (last_report_at)
+    WHERE last_report_at IS NOT NULL;
 """
 
 

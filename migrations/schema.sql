@@ -60,6 +60,8 @@ CREATE TABLE public.code2des (
     created_by character varying(50) NOT NULL,
     updated_by character varying(50) NOT NULL,
     deleted_by character varying(50),
+    source_expired_at timestamp with time zone,
+    result_expired_at timestamp with time zone,
     CONSTRAINT code2des_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'completed'::text, 'failed'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_cost_delay='0');
@@ -152,6 +154,8 @@ CREATE TABLE public.page_import (
     created_by character varying(50) NOT NULL,
     updated_by character varying(50) NOT NULL,
     deleted_by character varying(50),
+    source_expired_at timestamp with time zone,
+    result_expired_at timestamp with time zone,
     CONSTRAINT page_import_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'completed'::text, 'failed'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_cost_delay='0');
@@ -224,10 +228,16 @@ CREATE INDEX batch_item_pending_idx ON public.batch_item USING btree (created_by
 CREATE INDEX batch_subject_idx ON public.batch USING btree (created_by, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX code2des_batch_idx ON public.code2des USING btree (batch_id, status);
 CREATE INDEX code2des_live_idx ON public.code2des USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
+CREATE INDEX code2des_report_idx ON public.code2des USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
+CREATE INDEX code2des_result_kept_idx ON public.code2des USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
+CREATE INDEX code2des_source_kept_idx ON public.code2des USING btree (created_at) WHERE (source_expired_at IS NULL);
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 CREATE INDEX job_event_child_idx ON public.job_event USING btree (child_id, created_at, id);
 CREATE INDEX page_import_batch_idx ON public.page_import USING btree (batch_id, status);
 CREATE INDEX page_import_live_idx ON public.page_import USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
+CREATE INDEX page_import_report_idx ON public.page_import USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
+CREATE INDEX page_import_result_kept_idx ON public.page_import USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
+CREATE INDEX page_import_source_kept_idx ON public.page_import USING btree (created_at) WHERE (source_expired_at IS NULL);
 CREATE UNIQUE INDEX schema_migration_name ON public.schema_migration USING btree (name);
 CREATE INDEX session_expires_idx ON public.session USING btree (expires_at);
 ALTER TABLE ONLY public.batch_item

@@ -1,26 +1,29 @@
-"""Cancelling: a person's word, final for whatever is still live. The child keeps its status."""
+"""Cancelling and deleting: a person's word, final for whatever is still live.
+
+A cancelled child keeps its status; the item's cancelled_at says it all.
+"""
 
 from __future__ import annotations
 
-from models import events
-from models.database import execute, fetch, retried, transaction
-from models.errors import Conflict, NotFound
-from models.events import NewEvent
-from models.locks import Locked, lock
-from models.states import ImportType, ItemState, item_state
-from models.transitions import note
+from collections.abc import Sequence
+
+from models.database import execute, retried, transaction
+from models.errors import Conflict
+from models.locks import Locked, lock_batch, lock_own
+from models.states import ImportType, ItemState
+from models.transitions import note_all
+
+COMPONENT = "web"
 
 
 @retried
 def cancel_import(subject: str, import_type: ImportType, child_id: str) -> None:
     """Cancel one live import for good. Raises NotFound, Conflict("already_terminal")."""
     with transaction():
-        row = lock(import_type, child_id)
-        if row.owner != subject or row.deleted:
-            raise NotFound(child_id)
+        row = lock_own(subject, import_type, child_id)
         if not row.live:
             raise Conflict("already_terminal")
-        _cancel(row, subject)
+        _cancel([row], subject)
 
 
 @retried
@@ -30,58 +33,44 @@ def cancel_batch(subject: str, batch_id: str) -> int:
     Raises NotFound, Conflict("already_terminal") when nothing was left to cancel.
     """
     with transaction():
-        batches = fetch(
-            """SELECT type FROM batch
-               WHERE id = %s AND created_by = %s AND deleted_at IS NULL FOR UPDATE""",
-            (batch_id, subject),
-        )
-        if not batches:
-            raise NotFound(batch_id)
-        import_type = ImportType(batches[0]["type"])
-        cancelled = _cancel_live(import_type, batch_id, subject)
-        if not cancelled:
+        _, rows = lock_batch(subject, batch_id)
+        live = [row for row in rows if row.live]
+        if not live:
             raise Conflict("already_terminal")
-        return cancelled
+        _cancel(live, subject)
+        return len(live)
 
 
-def _cancel(row: Locked, subject: str) -> None:
-    execute(
-        """UPDATE batch_item SET cancelled_at = clock_timestamp(),
-               updated_at = clock_timestamp(), updated_by = %s
-           WHERE id = %s AND cancelled_at IS NULL""",
-        (subject, row.item_id),
-    )
-    note(row, "cancelled", to=ItemState.CANCELLED, component="web", actor=subject)
-
-
-def _cancel_live(import_type: ImportType, batch_id: str, subject: str) -> int:
-    """Lock a batch's items, then its children, and cancel the live ones in one statement each."""
-    fetch("SELECT id FROM batch_item WHERE batch_id = %s ORDER BY id FOR UPDATE", (batch_id,))
-    live = fetch(
-        f"""SELECT i.id AS item_id, c.id AS child_id, c.run, ({item_state()}) AS state
-            FROM batch_item i JOIN {import_type} c ON c.id = i.job_id
-            WHERE i.batch_id = %s AND ({item_state()}) IN ('queued', 'processing')
-            ORDER BY c.id FOR UPDATE OF c""",
-        (batch_id,),
-    )
+def _cancel(live: Sequence[Locked], subject: str) -> None:
     execute(
         """UPDATE batch_item SET cancelled_at = clock_timestamp(),
                updated_at = clock_timestamp(), updated_by = %s
            WHERE id = ANY(%s) AND cancelled_at IS NULL""",
-        (subject, [row["item_id"] for row in live]),
+        (subject, [row.item_id for row in live]),
     )
-    events.record(
-        NewEvent(
-            batch_id=batch_id,
-            child_id=row["child_id"],
-            run=row["run"],
-            component="web",
-            event="cancelled",
-            from_status=row["state"],
-            to_status=ItemState.CANCELLED,
-            owner=subject,
-            actor=subject,
+    note_all(live, "cancelled", to=ItemState.CANCELLED, component=COMPONENT, actor=subject)
+
+
+@retried
+def delete_batch(subject: str, batch_id: str) -> None:
+    """Hide a batch for good and cancel what still runs of it, in one transaction.
+
+    Raises NotFound. Objects and rows go later, by retention.
+    """
+    with transaction():
+        import_type, rows = lock_batch(subject, batch_id)
+        _cancel([row for row in rows if row.live], subject)
+        for table in ("batch_item", import_type):
+            execute(
+                f"""UPDATE {table} SET deleted_at = clock_timestamp(), deleted_by = %s,
+                       updated_at = clock_timestamp(), updated_by = %s
+                   WHERE batch_id = %s AND deleted_at IS NULL""",
+                (subject, subject, batch_id),
+            )
+        execute(
+            """UPDATE batch SET deleted_at = clock_timestamp(), deleted_by = %s,
+                   updated_at = clock_timestamp(), updated_by = %s
+               WHERE id = %s AND deleted_at IS NULL""",
+            (subject, subject, batch_id),
         )
-        for row in live
-    )
-    return len(live)
+        note_all(rows, "deleted", to="deleted", component=COMPONENT, actor=subject)

@@ -45,6 +45,8 @@ class ChildView:
     object_version: str | None
     result_sha256: str | None
     document: dict[str, Any] | None
+    source_expired_at: datetime | None
+    result_expired_at: datetime | None
     created_by: str
 
 
@@ -56,7 +58,7 @@ CHILD_COLUMNS = f"""
     coalesce(c.error_message, i.error_message) AS error_message, c.run, i.dispatched_at,
     i.dispatch_attempts, i.lease_until, c.created_at, c.started_at, c.completed_at,
     i.cancelled_at, c.last_report_at, c.bucket, c.object_key, c.object_version,
-    c.result_sha256, c.document, c.created_by
+    c.result_sha256, c.document, c.source_expired_at, c.result_expired_at, c.created_by
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from models.database import fetch
 from models.errors import NotFound
@@ -25,6 +26,7 @@ class Locked:
     owner: str
     dispatched: bool
     deleted: bool
+    source_expired: bool
     updated_at: datetime
 
     @property
@@ -33,37 +35,63 @@ class Locked:
         return self.state not in TERMINAL and not self.deleted
 
 
+#: The columns of Locked over `i` (batch_item) and `c` (the child's table).
+_COLUMNS = f"""i.id AS item_id, i.batch_id, c.id AS child_id, c.status, ({item_state()}) AS state,
+    c.run, c.result_sha256, c.created_by AS owner, i.dispatched_at IS NOT NULL AS dispatched,
+    i.deleted_at IS NOT NULL AS deleted, c.source_expired_at IS NOT NULL AS source_expired,
+    c.updated_at"""
+
+
 def lock(import_type: ImportType, child_id: str) -> Locked:
     """Lock the item, then the child. Needs an open transaction. Raises NotFound."""
-    items = fetch(
-        """SELECT id, batch_id, dispatched_at IS NOT NULL AS dispatched,
-                  deleted_at IS NOT NULL AS deleted
-           FROM batch_item WHERE job_id = %s FOR UPDATE""",
-        (child_id,),
-    )
-    if not items:
+    if not fetch("SELECT id FROM batch_item WHERE job_id = %s FOR UPDATE", (child_id,)):
         raise NotFound(child_id)
-    children = fetch(
-        f"""SELECT c.status, c.run, c.result_sha256, c.created_by AS owner, c.updated_at,
-                   ({item_state()}) AS state
-            FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+    rows = fetch(
+        f"""SELECT {_COLUMNS} FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
             WHERE c.id = %s FOR UPDATE OF c""",
         (child_id,),
     )
-    if not children:
+    if not rows:
         raise NotFound(child_id)
-    item, child = items[0], children[0]
+    return _locked(import_type, rows[0])
+
+
+def lock_own(subject: str, import_type: ImportType, child_id: str) -> Locked:
+    """Lock one of the subject's imports. Raises NotFound for strangers and deleted ones."""
+    row = lock(import_type, child_id)
+    if row.owner != subject or row.deleted:
+        raise NotFound(child_id)
+    return row
+
+
+def lock_batch(subject: str, batch_id: str) -> tuple[ImportType, list[Locked]]:
+    """Lock one of the subject's batches, then all its items, then their children, ids sorted.
+
+    Needs an open transaction. Raises NotFound for strangers and deleted batches.
+    """
+    batches = fetch(
+        """SELECT type FROM batch
+           WHERE id = %s AND created_by = %s AND deleted_at IS NULL FOR UPDATE""",
+        (batch_id, subject),
+    )
+    if not batches:
+        raise NotFound(batch_id)
+    import_type = ImportType(batches[0]["type"])
+    fetch("SELECT id FROM batch_item WHERE batch_id = %s ORDER BY id FOR UPDATE", (batch_id,))
+    rows = fetch(
+        f"""SELECT {_COLUMNS} FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+            WHERE i.batch_id = %s ORDER BY c.id FOR UPDATE OF c""",
+        (batch_id,),
+    )
+    return import_type, [_locked(import_type, row) for row in rows]
+
+
+def _locked(import_type: ImportType, row: dict[str, Any]) -> Locked:
     return Locked(
-        item_id=item["id"],
-        batch_id=item["batch_id"],
-        child_id=child_id,
-        type=import_type,
-        status=ChildStatus(child["status"]),
-        state=ItemState(child["state"]),
-        run=child["run"],
-        result_sha256=child["result_sha256"],
-        owner=child["owner"],
-        dispatched=item["dispatched"],
-        deleted=item["deleted"],
-        updated_at=child["updated_at"],
+        **{
+            **row,
+            "type": import_type,
+            "status": ChildStatus(row["status"]),
+            "state": ItemState(row["state"]),
+        }
     )

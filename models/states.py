@@ -62,6 +62,7 @@ ARROWS = frozenset(
         (ChildStatus.PROCESSING, ChildStatus.FAILED, "failed"),
         (ChildStatus.QUEUED, ChildStatus.QUEUED, "new_run"),
         (ChildStatus.PROCESSING, ChildStatus.QUEUED, "new_run"),
+        (ChildStatus.FAILED, ChildStatus.QUEUED, "retried"),
         (ChildStatus.FAILED, ChildStatus.QUEUED, "redriven"),
     }
 )

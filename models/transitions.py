@@ -8,11 +8,11 @@ row count is checked, so a verdict can never land on a row that has moved on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models import events, results
+from models import events, outbox, results
 from models.database import connection, execute, fetch, retried, transaction
 from models.errors import Conflict, NotFound
 from models.events import NewEvent
@@ -78,36 +78,75 @@ def move(
     )
     if moved != 1:
         raise Conflict("state_changed")
-    run = int(columns.get("run", row.run))
-    note(row, event, to=str(to), run=run, component=component, actor=actor, detail=detail)
+    note_all([row], event, to=to, component=component, actor=actor, detail=detail)
 
 
-def note(
-    row: Locked,
+def note_all(
+    rows: Sequence[Locked],
     event: str,
     *,
     to: str,
     component: str,
-    run: int | None = None,
     actor: str | None = None,
     detail: str | None = None,
+    runs: int = 0,
 ) -> None:
-    """Record an event about a locked child; `run` is the one it leads to."""
+    """Record one event about each locked child, in its run plus `runs`."""
     events.record(
-        [
-            NewEvent(
-                batch_id=row.batch_id,
-                child_id=row.child_id,
-                run=row.run if run is None else run,
-                component=component,
-                event=event,
-                from_status=str(row.state),
-                to_status=to,
-                owner=row.owner,
-                actor=actor or component,
-                detail=detail,
-            )
-        ]
+        NewEvent(
+            batch_id=row.batch_id,
+            child_id=row.child_id,
+            run=row.run + runs,
+            component=component,
+            event=event,
+            from_status=str(row.state),
+            to_status=str(to),
+            owner=row.owner,
+            actor=actor or component,
+            detail=detail,
+        )
+        for row in rows
+    )
+
+
+def reopen_all(
+    rows: Sequence[Locked], event: str, *, component: str, reason: str, actor: str | None = None
+) -> None:
+    """Send locked children of one type and status back to `queued` for one run more.
+
+    Needs the locks; an item whose child moves is due again from its first attempt.
+    """
+    if not rows:
+        return
+    first = rows[0]
+    if (first.status, ChildStatus.QUEUED, event) not in ARROWS:
+        raise ValueError(f"no arrow {event} from {first.status}")
+    moved = execute(
+        f"""UPDATE {first.type} c SET status = %s, run = c.run + 1, started_at = NULL,
+                completed_at = NULL, error_code = NULL, error_message = NULL,
+                progress_done = NULL, progress_total = NULL, last_report_at = NULL,
+                updated_at = clock_timestamp(), updated_by = %s
+            FROM unnest(%s::text[], %s::int[]) AS seen (id, run)
+            WHERE c.id = seen.id AND c.run = seen.run AND c.status = %s""",
+        (
+            ChildStatus.QUEUED,
+            actor or component,
+            [row.child_id for row in rows],
+            [row.run for row in rows],
+            first.status,
+        ),
+    )
+    if moved != len(rows):
+        raise Conflict("state_changed")
+    outbox.reopen([row.item_id for row in rows], actor=actor or component)
+    note_all(
+        rows,
+        event,
+        to=ChildStatus.QUEUED,
+        component=component,
+        actor=actor,
+        detail=reason,
+        runs=1,
     )
 
 

@@ -11,12 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from models import outbox
-from models.children import find_type
 from models.database import connection, execute, fetch, retried, transaction
-from models.errors import Conflict, NotFound
+from models.errors import NotFound
 from models.locks import Locked, lock
-from models.states import ChildStatus, ImportType, ItemState
-from models.transitions import move
+from models.states import ChildStatus, ImportType
+from models.transitions import move, reopen_all
 
 #: How many runs machines may start for one import before they call it failed.
 MAX_MACHINE_RUNS = 3
@@ -124,7 +123,7 @@ def _restart(row: Locked, code: str, reason: str) -> str:
     if row.run >= MAX_MACHINE_RUNS:
         _fail(row, code, f"no result after {row.run} runs: {reason}")
         return "failed"
-    _reopen(row, "new_run", reason)
+    reopen_all([row], "new_run", component=outbox.COMPONENT, reason=reason)
     return "new_run"
 
 
@@ -139,40 +138,6 @@ def settle_dead_letter(import_type: ImportType, child_id: str) -> str:
         return _restart(row, "dead_lettered", "dead_lettered") if row.live else "settled"
 
 
-def _reopen(row: Locked, event: str, reason: str, actor: str | None = None) -> None:
-    move(
-        row,
-        ChildStatus.QUEUED,
-        event,
-        component=outbox.COMPONENT,
-        actor=actor,
-        detail=reason,
-        run=row.run + 1,
-        started_at=None,
-        completed_at=None,
-        error_code=None,
-        error_message=None,
-        progress_done=None,
-        progress_total=None,
-        last_report_at=None,
-    )
-    outbox.reopen([row.item_id], actor=actor or outbox.COMPONENT)
-
-
-@retried
-def redrive(child_id: str, *, actor: str) -> None:
-    """Start a failed import anew for a person: same child, same message, one run more.
-
-    Raises NotFound, Conflict("not_failed").
-    """
-    import_type = find_type(child_id)
-    with transaction():
-        row = lock(import_type, child_id)
-        if row.deleted or row.state is not ItemState.FAILED or row.status is not ChildStatus.FAILED:
-            raise Conflict("not_failed")
-        _reopen(row, "redriven", "by a person", actor=actor)
-
-
 @retried
 def fail(import_type: ImportType, child_id: str, *, code: str, message: str) -> bool:
     """Give a live import up with a code; False when it is settled already."""
@@ -185,6 +150,45 @@ def fail(import_type: ImportType, child_id: str, *, code: str, message: str) -> 
             return False
         _fail(row, code, message)
         return True
+
+
+@retried
+def expire(suspect: Suspect) -> bool:
+    """Give up an import of a queue that has not moved for a day; False when it has moved since."""
+    with transaction():
+        try:
+            row = lock(suspect.type, suspect.child_id)
+        except NotFound:
+            return False
+        if not row.live or row.updated_at != suspect.updated_at:
+            return False
+        message = "nothing in its queue has moved for a day"
+        if row.dispatched:
+            _fail(row, "expired", message)
+        else:
+            _fail_dispatch(row, "expired", message)
+        return True
+
+
+def aged_children(import_type: ImportType, *, hours: float, limit: int) -> list[Suspect]:
+    """Return live children whose current run has not changed for that long, dispatched or not."""
+    with connection():
+        rows = fetch(
+            f"""SELECT c.id, c.updated_at FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+                WHERE c.status IN ('queued', 'processing') AND i.cancelled_at IS NULL
+                  AND i.deleted_at IS NULL AND i.error_message IS NULL
+                  AND c.updated_at < clock_timestamp() - %s * interval '1 hour'
+                ORDER BY c.updated_at LIMIT %s""",
+            (hours, limit),
+        )
+    return _suspects(import_type, rows)
+
+
+def last_movement(import_type: ImportType) -> str:
+    """Return when a worker last reported about any import of this type, as text, or ""."""
+    with connection():
+        rows = fetch(f"SELECT max(last_report_at)::text AS reported FROM {import_type}")
+    return rows[0]["reported"] or ""
 
 
 def silent_children(import_type: ImportType, *, stall_seconds: float, limit: int) -> list[Suspect]:

@@ -16,12 +16,14 @@ from pydantic import ValidationError
 
 from jobs import logs
 from jobs.queue import QueueClient
+from jobs.storage import Storage
 from models import database
 from models.errors import DatabaseUnavailable
 from models.outbox import CHANNEL
 from scheduler.breaker import Breaker
 from scheduler.deadletters import DeadLetters
 from scheduler.dispatcher import Dispatcher
+from scheduler.janitor import Janitor
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
 from scheduler.ticks import DispatchTick, Tick, Watch, table
@@ -55,7 +57,13 @@ def main() -> int:
     scheduler = BackgroundScheduler(
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
     )
-    ticks = table(settings, dispatch, Sweeper(queue, settings), DeadLetters(queue))
+    ticks = table(
+        settings,
+        dispatch,
+        Sweeper(queue, settings),
+        DeadLetters(queue),
+        Janitor(Storage(settings), settings),
+    )
     for tick in ticks:
         scheduler.add_job(watch.guard(tick), "interval", seconds=tick.period_seconds, id=tick.name)
     scheduler.start()

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from models import children, database, explain, outbox, status, verdicts
+from models import children, database, explain, outbox, redrives, status, verdicts
 from models.errors import Conflict, ModelsError, NotFound
 from models.states import ImportType
 
@@ -83,7 +83,7 @@ def explain_import(import_id: str, as_json: bool) -> None:
 @_plainly
 def redrive(import_id: str, actor: str) -> None:
     """Start a failed import anew: same ID, same message, one run more."""
-    verdicts.redrive(import_id, actor=actor)
+    redrives.redrive(import_id, actor=actor)
     click.echo(f"redriven: {import_id}")
 
 

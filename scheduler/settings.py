@@ -26,5 +26,12 @@ class SchedulerSettings(LogSettings, QueueSettings, StorageSettings, DatabaseSet
     unstarted_after_seconds: float = Field(default=60.0, gt=0)
     #: rows looked at by one sweep
     sweep_limit: int = Field(default=500, ge=1)
+    #: days that a source is kept after its import ended, and a result after it was completed
+    keep_source_days: float = Field(default=30.0, gt=0)
+    keep_result_days: float = Field(default=90.0, gt=0)
+    #: objects that one orphan pass looks at
+    orphan_limit: int = Field(default=10_000, ge=1)
+    #: hours without any movement of a queue after which what is left of it is called failed
+    expire_after_hours: float = Field(default=24.0, gt=0)
     #: a tick that takes longer than this is hung: the process exits and is restarted
     watchdog_seconds: float = Field(default=180.0, gt=0)

@@ -39,9 +39,29 @@ class Sweeper:
             waited_seconds=self._patience_seconds(import_type),
             limit=settings.sweep_limit,
         )
-        return sum(_restart(suspect, "silent") for suspect in silent) + sum(
-            _restart(suspect, "message_lost") for suspect in lost
+        return (
+            sum(_restart(suspect, "silent") for suspect in silent)
+            + sum(_restart(suspect, "message_lost") for suspect in lost)
+            + self._expire(import_type)
         )
+
+    def _expire(self, import_type: ImportType) -> int:
+        """Give up what is left of a queue that has not moved for a day: nothing waits for ever."""
+        settings, name = self._settings, f"moved:{import_type}"
+        movement = {"mark": verdicts.last_movement(import_type)}
+        seen = status.get(name)
+        if seen is None or seen.data != movement:
+            status.put(name, "movement", movement)
+            return 0
+        if seen.age_seconds < settings.expire_after_hours * 3600:
+            return 0
+        aged = verdicts.aged_children(
+            import_type, hours=settings.expire_after_hours, limit=settings.sweep_limit
+        )
+        expired = [suspect for suspect in aged if verdicts.expire(suspect)]
+        for suspect in expired:
+            log.error("import_expired", import_id=suspect.child_id)
+        return len(expired)
 
     def _patience_seconds(self, import_type: ImportType) -> float:
         """Return how long a sent message may wait: a minute when SQS says that nothing waits.

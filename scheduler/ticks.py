@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import structlog
 
-from models import database, idempotency, sessions, status
+from models import database, status
 from models.errors import ModelsError
 from scheduler.deadletters import DeadLetters
 from scheduler.dispatcher import Dispatcher
+from scheduler.janitor import Janitor
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
 
@@ -90,7 +91,11 @@ class Watch:
 
 
 def table(
-    settings: SchedulerSettings, dispatch: DispatchTick, sweeper: Sweeper, dead: DeadLetters
+    settings: SchedulerSettings,
+    dispatch: DispatchTick,
+    sweeper: Sweeper,
+    dead: DeadLetters,
+    janitor: Janitor,
 ) -> list[Tick]:
     """Return every tick of the process with its period."""
     return [
@@ -98,15 +103,10 @@ def table(
         Tick("sweep", settings.sweep_period_seconds, sweeper.sweep),
         Tick("dead_letters", settings.dead_letter_period_seconds, dead.drain),
         Tick("heartbeat", settings.heartbeat_period_seconds, _heartbeat),
-        Tick("housekeeping", settings.housekeeping_period_seconds, _housekeeping),
+        Tick("housekeeping", settings.housekeeping_period_seconds, janitor.clean),
     ]
 
 
 def _heartbeat() -> None:
     name = f"scheduler:{socket.gethostname()}:{os.getpid()}"
     status.put(name, "scheduler", {"pid": os.getpid()})
-
-
-def _housekeeping() -> None:
-    keys, ended = idempotency.forget_expired(), sessions.forget_expired()
-    log.info("housekeeping_done", idempotency_keys=keys, sessions=ended)

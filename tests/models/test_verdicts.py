@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psycopg2
 import pytest
 
-from models import batches, cancellations, outbox, verdicts
+from models import batches, cancellations, outbox, redrives, verdicts
 from models.errors import Conflict, NotFound
 from models.states import ImportType
 from tests.builders import (
@@ -152,19 +152,19 @@ def test_a_person_redrives_only_what_failed(database):
     _, (bad, good) = register(2)
     report(bad, "failed")
     report(good, "completed")
-    verdicts.redrive(bad, actor=ALICE)
+    redrives.redrive(bad, actor=ALICE)
     row = child(bad)
     assert (row["status"], row["run"], row["error_code"]) == ("queued", 2, None)
     assert event_names(bad)[-1] == "redriven"
     with pytest.raises(Conflict, match="not_failed"):
-        verdicts.redrive(good, actor=ALICE)
+        redrives.redrive(good, actor=ALICE)
 
 
 def test_a_redriven_exhausted_item_is_dispatched_from_its_first_attempt(database):
     _, (child_id,) = register()
     change(SPENT)
     verdicts.exhaust(outbox.exhausted_ids(1)[0])
-    verdicts.redrive(child_id, actor=ALICE)
+    redrives.redrive(child_id, actor=ALICE)
     (claim,) = outbox.claim(10)
     assert (claim.child_id, claim.fence.dispatch_attempts) == (child_id, 1)
 

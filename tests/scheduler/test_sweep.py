@@ -131,3 +131,35 @@ def test_a_dead_letter_of_an_unknown_import_stays(queue):
     send_dead(encode_message(JobMessage.from_json(json.loads(json.dumps(message)))))
     assert DeadLetters(queue).drain() == 0
     assert dead_count() == 1
+
+
+def test_nothing_waits_longer_than_a_day_after_its_queue_last_moved(sweeper):
+    _, (sent, unsent) = register(2)
+    change("UPDATE batch_item SET dispatched_at = now() WHERE job_id = %s", (sent,))
+    change("UPDATE page_import SET updated_at = updated_at - interval '25 hours'")
+    sweeper.sweep()
+    assert child(sent)["status"] == child(unsent)["status"] == "queued"
+    change("UPDATE process_status SET seen_at = seen_at - interval '25 hours'")
+    assert sweeper.sweep() == 2
+    assert child(sent)["error_code"] == child(unsent)["error_code"] == "expired"
+    assert item_of(unsent)["error_message"] is not None
+
+
+def test_a_queue_that_moves_expires_nothing(sweeper):
+    _, (old, moving) = register(2)
+    change("UPDATE page_import SET updated_at = updated_at - interval '25 hours'")
+    sweeper.sweep()
+    change("UPDATE process_status SET seen_at = seen_at - interval '25 hours'")
+    report(moving, "completed")
+    assert sweeper.sweep() == 0
+    assert child(old)["status"] == "queued"
+
+
+def test_uploads_alone_do_not_count_as_movement(sweeper):
+    _, (old,) = register()
+    change("UPDATE page_import SET updated_at = updated_at - interval '25 hours'")
+    sweeper.sweep()
+    change("UPDATE process_status SET seen_at = seen_at - interval '25 hours'")
+    register(3)
+    assert sweeper.sweep() == 1
+    assert child(old)["error_code"] == "expired"
