@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
+import io
 import json
 import os
 import platform
@@ -44,6 +45,9 @@ class SetupError(Exception):
 
 def main(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may know no Japanese
     command = arguments[0] if arguments else "run"
     if command in ("-h", "--help", "help"):
         print(USAGE)

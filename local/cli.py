@@ -4,10 +4,12 @@ import os
 import signal
 import sys
 import time
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local.checks import run_checks
@@ -24,6 +26,9 @@ from local.tasks import ROOT
 
 def main(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may know no Japanese
     try:
         if arguments[0] == "test":
             return run_checks(arguments[1:])
@@ -32,6 +37,13 @@ def main(arguments: list[str]) -> int:
         return 0
     except LocalError as error:
         _say(str(error), sys.stderr)
+        return 1
+    except (BotoCoreError, ClientError, psycopg2.Error) as error:
+        _say(
+            f"PostgreSQL, S3, SQS or Cognito did not do what was asked ({_line(error)}): "
+            f"check what you have set, and the logs in {data_dir() / 'logs'}.",
+            sys.stderr,
+        )
         return 1
     except OSError as error:
         _say(
@@ -56,7 +68,8 @@ def run() -> int:
         stack.ask_to_stop()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ask)
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, ask)
     _say("Torikomi is starting. / 取込を起動しています。", sys.stdout)
     stack.start()
     try:
@@ -94,6 +107,10 @@ def token() -> int:
         raise LocalError(f"The embedded Cognito gave no token ({error}): try again.") from error
     _say(answer, sys.stdout)
     return 0
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _say(line: str, stream: TextIO) -> None:

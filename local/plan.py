@@ -47,7 +47,9 @@ class Plan:
 
     @property
     def region(self) -> str:
-        """The AWS region, given or the default."""
+        """The region of S3 and SQS; ours never moves, or its queues would be left behind."""
+        if self.embedded_store:
+            return DEFAULT_REGION
         given = self.given.get("AWS_REGION") or self.given.get("AWS_DEFAULT_REGION")
         return given or DEFAULT_REGION
 
@@ -59,16 +61,15 @@ class Plan:
     def env(self, process: str, ours: Mapping[str, str]) -> dict[str, str]:
         """Put together the system's environment, our values and, strongest, the given ones."""
         programs = str(Path(sys.executable).parent)
-        outer = {n: v for n, v in os.environ.items() if not _is_foreign(n) and n != "DATABASE_URL"}
         env = {
-            **outer,
+            **{name: value for name, value in os.environ.items() if self._may_pass(name)},
             "PYTHONUNBUFFERED": "1",
             "AWS_EC2_METADATA_DISABLED": "true",
             "SECURE_COOKIES": "0",
             # A worker ends after its poll; the emulator counts no requests.
             "LONG_POLL_SECONDS": "2",
             **ours,
-            **self.given,
+            **{name: value for name, value in self.given.items() if self._may_pass(name)},
             "PATH": os.pathsep.join([programs, os.environ.get("PATH", os.defpath)]),
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
@@ -80,6 +81,12 @@ class Plan:
             env.pop(name, None)
         return env
 
+    def _may_pass(self, name: str) -> bool:
+        """A person's own AWS profile or token has no place in the embedded account."""
+        if name == "DATABASE_URL":
+            return not self.embedded_postgres
+        return not (_is_foreign(name) or (self.embedded_store and name.startswith("AWS_")))
+
 
 def _is_foreign(name: str) -> bool:
     """Settings of the person's own Python, PostgreSQL or gunicorn must not reach our processes."""
@@ -90,6 +97,6 @@ def read_port(text: str | None) -> int:
     """Return the port number of PORT; the default when it is not set."""
     if not text:
         return DEFAULT_PORT
-    if not text.isdigit() or not 0 < int(text) < 65536:
+    if not (text.isascii() and text.isdigit()) or not 0 < int(text) < 65536:
         raise LocalError(f"PORT={text} is not a port number: give one from 1 to 65535.")
     return int(text)

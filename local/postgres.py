@@ -117,7 +117,9 @@ class PostgresServer:
         if user is not None:
             os.chown(pwfile, *user)
         argv = [str(self._programs / "initdb"), "-D", str(cluster), "-U", USER]
-        argv += ["--auth=scram-sha-256", f"--pwfile={pwfile}", "-E", "UTF8", "--no-sync"]
+        argv += ["--auth=scram-sha-256", f"--pwfile={pwfile}", "-E", "UTF8"]
+        if self._settings.get("fsync") == "off":
+            argv.append("--no-sync")
         try:
             child = self._spawn([*argv, f"--locale={_locale()}"])
             done = wait_until(lambda: not child.alive(), _START_SECONDS)

@@ -23,7 +23,7 @@ _FLOWS = ["ALLOW_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"]
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """How to reach the account and what its parts are called."""
+    """How to reach the account and what its parts are called; empty means boto3's own way."""
 
     endpoint_url: str
     region: str
@@ -48,10 +48,10 @@ def client(service: str, account: Account) -> Any:
     """Build a boto3 client for the account; no network."""
     return boto3.client(
         service,
-        endpoint_url=account.endpoint_url,
+        endpoint_url=account.endpoint_url or None,
         region_name=account.region,
-        aws_access_key_id=account.access_key_id,
-        aws_secret_access_key=account.secret_access_key,
+        aws_access_key_id=account.access_key_id or None,
+        aws_secret_access_key=account.secret_access_key or None,
         config=Config(connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 5}),
     )
 

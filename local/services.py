@@ -2,16 +2,20 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local.claim import clear_orphans, remember, write_run
 from local.emulator import Emulator
 from local.errors import LocalError
 from local.files import write_private
 from local.keys import USERNAME, Keys, load_keys
-from local.plan import Plan
+from local.plan import DEFAULT_REGION, Plan
 from local.postgres import PostgresServer
-from local.processes import Identity
+from local.processes import Child, Identity
 from local.provision import Account, Provisioned, provision_store, provision_user
 
 DATABASE = "torikomi"
@@ -31,10 +35,11 @@ class Services:
         self._keys: Keys | None = None
         self._provisioned: Provisioned | None = None
         self._next_try = 0.0
+        self._started = False
         self.was_killed = False
         self.on_change: Callable[[], None] = lambda: None
         self.postgres = PostgresServer(self._data_dir, settings={} if durable else _NOT_DURABLE)
-        self.emulator = Emulator(self._data_dir, region=plan.region)
+        self.emulator = Emulator(self._data_dir, region=DEFAULT_REGION)
 
     @property
     def keys(self) -> Keys:
@@ -52,14 +57,16 @@ class Services:
     @property
     def account(self) -> Account:
         """The account S3 and SQS are in."""
-        given = self._plan.given
+        ours, given = self.people, self._plan.given
+        if self._plan.embedded_store:
+            return replace(ours, namespace=given.get("QUEUE_NAMESPACE", ours.namespace))
         return Account(
-            endpoint_url=given.get("AWS_ENDPOINT_URL") or self.emulator.endpoint_url,
+            endpoint_url=given.get("AWS_ENDPOINT_URL", ""),
             region=self._plan.region,
-            access_key_id=given.get("AWS_ACCESS_KEY_ID", "torikomi"),
-            secret_access_key=given.get("AWS_SECRET_ACCESS_KEY", self.keys.aws_secret),
-            bucket=given.get("S3_BUCKET", "torikomi"),
-            namespace=given.get("QUEUE_NAMESPACE", "torikomi"),
+            access_key_id=given.get("AWS_ACCESS_KEY_ID", ""),
+            secret_access_key=given.get("AWS_SECRET_ACCESS_KEY", ""),
+            bucket=given.get("S3_BUCKET", ours.bucket),
+            namespace=given.get("QUEUE_NAMESPACE", ours.namespace),
         )
 
     @property
@@ -67,7 +74,7 @@ class Services:
         """The account the embedded user pool is in: always the emulator."""
         return Account(
             endpoint_url=self.emulator.endpoint_url,
-            region=self._plan.region,
+            region=DEFAULT_REGION,
             access_key_id="torikomi",
             secret_access_key=self.keys.aws_secret,
         )
@@ -94,6 +101,7 @@ class Services:
             self.emulator.start()
             self.on_change()
         self._provision()
+        self._started = True
 
     def variables(self) -> dict[str, str]:
         """Return our values of the product's settings."""
@@ -114,30 +122,34 @@ class Services:
 
     def watch(self) -> bool:
         """Start again what has died; say whether the emulator had to be. Never raises for it."""
-        if time.monotonic() < self._next_try:
+        if not self._started or time.monotonic() < self._next_try:
             return False
         try:
             return self._revive()
-        except LocalError:
+        except (LocalError, BotoCoreError, ClientError, psycopg2.Error):
             # Its own log says why; tried again while the rest waits as in any outage.
             self._next_try = time.monotonic() + _RETRY_SECONDS
             return False
 
     def _revive(self) -> bool:
-        if self.postgres.child is not None and not self.postgres.child.alive():
+        if self._plan.embedded_postgres and not _lives(self.postgres.child):
             self.postgres.start()
             self.on_change()
-        if self.emulator.child is None or self.emulator.child.alive():
+        if not self._uses_emulator() or _lives(self.emulator.child):
             return False
         self.emulator.start()
         self.on_change()
         self._provision()
         return True
 
-    def stop(self, *, clean: bool) -> None:
-        """Stop the emulator, then PostgreSQL; note a clean stop if nothing had to be killed."""
-        clean &= self.emulator.stop(grace_seconds=1.5)
-        clean &= self.postgres.stop(grace_seconds=1.0)
+    def stop(self, *, until: float, clean: bool) -> None:
+        """Stop the emulator, then PostgreSQL, before a moment of the monotonic clock.
+
+        Notes a clean stop when nothing, here or before, had to be killed.
+        """
+        self._started = False
+        clean &= self.emulator.stop(grace_seconds=max(1.5, until - 1.0 - time.monotonic()))
+        clean &= self.postgres.stop(grace_seconds=max(1.0, until - time.monotonic()))
         (self._data_dir / "processes.json").unlink(missing_ok=True)
         if clean:
             (self._data_dir / "running").unlink(missing_ok=True)
@@ -173,12 +185,16 @@ class Services:
         self._write_run()
 
     def _write_run(self) -> None:
-        facts = {"web_url": self._plan.web_url, "region": self._plan.region}
+        facts = {"web_url": self._plan.web_url, "region": DEFAULT_REGION}
         if self._provisioned is not None:
             facts["cognito_url"] = self.people.endpoint_url
             facts["client_id"] = self._provisioned.client_id
             facts["username"] = self._provisioned.username
         write_run(self._data_dir, facts)
+
+
+def _lives(child: Child | None) -> bool:
+    return child is not None and child.alive()
 
 
 def _cognito(people: Account, who: Provisioned) -> dict[str, str]:

@@ -8,6 +8,7 @@ import queue
 import shutil
 import threading
 import time
+import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from local.processes import port_is_free
 from local.provision import Account, Provisioned
 from local.services import Services
 from local.supervisor import Supervisor
-from local.tasks import ROOT, programs, run_task
+from local.tasks import ROOT, note, programs, run_task
 
 ALL = ("web", "scheduler", "worker")
 _READY_SECONDS = 60.0
@@ -152,7 +153,7 @@ class Stack:
             try:
                 work, future = self._requests.get(timeout=0.1)
             except queue.Empty:
-                self._watch()
+                self._watch_safely()
                 continue
             _settle(future, work)
         self._stop_in_order()
@@ -173,22 +174,34 @@ class Stack:
             )
         steps: list[Callable[[], None]] = [
             self.services.start,
-            lambda: run_task("release", self.env("release"), self.data_dir),
+            lambda: self._run_task("release"),
             self._resume,
             *(lambda name=name: self.supervisor.start(name) for name in self._processes),
         ]
         self.services.on_change = self._remember
         for step in steps:
-            step()
-            if self.stop_asked:
-                raise Stopped("stopped")
+            try:
+                step()
+            finally:
+                if self.stop_asked:
+                    raise Stopped("stopped")
         if "web" in self._processes:
             self._wait_for_web()
 
     def _resume(self) -> None:
         """Begin a new run for all that was in flight when the last run was killed."""
         if self.services.was_killed:
-            run_task("resume", self.env("release"), self.data_dir)
+            self._run_resume()
+
+    def _run_task(self, name: str) -> None:
+        run_task(name, self.env("release"), self.data_dir, is_unwanted=lambda: self.stop_asked)
+
+    def _run_resume(self) -> None:
+        try:
+            self._run_task("resume")
+        except LocalError as error:
+            # The stall sweep finds the same imports later: no reason not to start.
+            note(self.data_dir, str(error))
 
     def _wait_for_web(self) -> None:
         deadline = time.monotonic() + _READY_SECONDS
@@ -208,11 +221,17 @@ class Stack:
         except (urllib.error.URLError, OSError):
             return False
 
+    def _watch_safely(self) -> None:
+        try:
+            self._watch()
+        except Exception:  # the edge: this thread must live, every process hangs on it
+            note(self.data_dir, traceback.format_exc())
+
     def _watch(self) -> None:
         self.supervisor.watch()
         if self.services.watch():
             # The emulator's queues went back to an older state: begin anew what they lost.
-            run_task("resume", self.env("release"), self.data_dir)
+            self._run_resume()
 
     def _kill(self, process: str) -> int:
         child = self.supervisor.programs[process].child
@@ -236,7 +255,7 @@ class Stack:
         end = time.monotonic() + _STOP_SECONDS
         clean = self.supervisor.stop(["worker", "scheduler"], _STOP_SECONDS - 3.5)
         clean &= self.supervisor.stop(["web"], max(1.0, end - 2.5 - time.monotonic()))
-        self.services.stop(clean=clean)
+        self.services.stop(until=end, clean=clean)
 
 
 def _settle(future: "Future[Any]", work: Callable[[], Any]) -> None:

@@ -1,10 +1,12 @@
 """The Procfile's process types as programs, and the commands run once at the start."""
 
-import subprocess
-from collections.abc import Mapping
+import signal
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from local.errors import LocalError
+from local.processes import spawn, wait_until
 from local.procfile import read_procfile
 from local.supervisor import Program
 
@@ -27,22 +29,27 @@ def programs() -> list[Program]:
     ]
 
 
-def run_task(name: str, env: Mapping[str, str], data_dir: Path) -> None:
-    """Run `release` or `resume` to its end. Raises LocalError when it fails."""
+def note(data_dir: Path, text: str) -> None:
+    """Write a line to the log of the embedded default itself."""
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    with (data_dir / "logs" / "local.log").open("a", encoding="utf-8") as stream:
+        stream.write(f"{moment} {text.rstrip()}\n")
+
+
+def run_task(
+    name: str, env: Mapping[str, str], data_dir: Path, *, is_unwanted: Callable[[], bool]
+) -> None:
+    """Run `release` or `resume` to its end, or until unwanted. Raises LocalError when it fails."""
     command = read_procfile(ROOT / "Procfile")["release"] if name == "release" else _RESUME
     log = data_dir / "logs" / f"{name}.log"
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with log.open("ab") as output:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            env=dict(env),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            timeout=_TASK_SECONDS,
-            check=False,
-        )
-    if done.returncode != 0:
-        raise LocalError(f"{_SAYS[name]}; the reason is at the end of {log}.")
+    child = spawn(["/bin/sh", "-c", command], env=env, cwd=ROOT, log=log)
+    wait_until(lambda: not child.alive() or is_unwanted(), _TASK_SECONDS)
+    child.stop(signal.SIGTERM, 2.0 if child.alive() else 0)
+    if child.process.returncode != 0:
+        raise LocalError(f"{_SAYS[name]} ({_last_line(log)}); more is in {log}.")
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1][:300] if said else "it said nothing"

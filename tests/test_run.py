@@ -22,12 +22,18 @@ ROOT = Path(run.__file__).parent
 STOP_SECONDS = 20
 
 
+def surroundings(data: Path, **variables: str) -> dict[str, str]:
+    """Return the environment without what other tests have set for their own servers."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return {**ours, "TORIKOMI_DATA": str(data), **variables}
+
+
 def local(command: str, data: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run one command of the product to its end."""
     return subprocess.run(
         [sys.executable, "-m", "local", command],
         cwd=ROOT,
-        env={**os.environ, "TORIKOMI_DATA": str(data), **variables},
+        env=surroundings(data, **variables),
         capture_output=True,
         text=True,
         timeout=60,
@@ -51,7 +57,7 @@ class Running:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "local", "run"],
                 cwd=ROOT,
-                env={**os.environ, "TORIKOMI_DATA": str(data), "PORT": str(self.port)},
+                env=surroundings(data, PORT=str(self.port)),
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -70,23 +76,32 @@ class Running:
         return [Identity(**row) for row in rows.values()]
 
 
+@pytest.fixture(scope="module")
+def shared(server_dir: Path) -> Iterator[Running]:
+    """One for the tests that leave it as it is."""
+    started = Running(server_dir / "run shared 取込")
+    yield started
+    started.process.send_signal(signal.SIGTERM)
+    assert started.process.wait(STOP_SECONDS) == 0
+
+
 @pytest.fixture
 def running(server_dir: Path, tmp_path: Path) -> Iterator[Running]:
+    """One for a test that ends it."""
     started = Running(server_dir / f"run {tmp_path.name} 取込")
     yield started
-    if not started.ended():
-        started.process.send_signal(signal.SIGTERM)
+    started.process.send_signal(signal.SIGTERM)
     started.process.wait(STOP_SECONDS)
 
 
-def test_it_says_where_it_is_and_how_to_sign_in_and_hands_out_a_token(running: Running) -> None:
-    address = f"http://127.0.0.1:{running.port}"
-    lines = running.said().splitlines()
+def test_it_says_where_it_is_and_how_to_sign_in_and_hands_out_a_token(shared: Running) -> None:
+    address = f"http://127.0.0.1:{shared.port}"
+    lines = shared.said().splitlines()
     assert 2 <= len(lines) <= 3
     assert re.search(rf"{address} — sign in as demo with \S+", lines[1])
     assert address in lines[2]
 
-    token = local("token", running.data)
+    token = local("token", shared.data)
 
     assert (token.returncode, token.stderr) == (0, "")
     assert re.fullmatch(r"[\w-]+\.[\w-]+\.[\w-]+\n", token.stdout)
@@ -97,12 +112,12 @@ def test_it_says_where_it_is_and_how_to_sign_in_and_hands_out_a_token(running: R
         assert len(json.load(answer)["batches"]) == 1
 
 
-def test_a_second_start_is_refused_in_a_sentence_and_harms_nothing(running: Running) -> None:
-    second = local("run", running.data, PORT=str(running.port))
+def test_a_second_start_is_refused_in_a_sentence_and_harms_nothing(shared: Running) -> None:
+    second = local("run", shared.data, PORT=str(shared.port))
 
     assert is_one_sentence(second), second.stderr
-    assert f"already runs at http://127.0.0.1:{running.port}" in second.stderr
-    assert all(is_same(child) for child in running.children())
+    assert f"already runs at http://127.0.0.1:{shared.port}" in second.stderr
+    assert all(is_same(child) for child in shared.children())
 
 
 def test_impatient_ctrl_c_from_a_terminal_stops_everything_in_order(running: Running) -> None:
@@ -213,13 +228,16 @@ def test_a_directory_of_somebody_else_in_the_place_of_the_venv_is_left_alone(
 
 def test_an_index_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/simple"
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"torikomi-nothing==1 --hash=sha256:{'0' * 64}\n")
     done = bootstrap(
         "import os\n"
         "for name in [n for n in os.environ if n.startswith(('PIP_', 'UV_'))]:\n"
         "    del os.environ[name]\n"
         f"os.environ.update(PIP_CONFIG_FILE=os.devnull, PIP_INDEX_URL={nowhere!r}, PIP_RETRIES='0',"
         " PIP_NO_CACHE_DIR='1')\n"
-        f"run.VENV = pathlib.Path({str(tmp_path / 'v')!r})"
+        "run.VENV = pathlib.Path(sys.prefix); run.check_place = run.make_venv = lambda: None\n"
+        f"run.set_up = lambda kind: run.install(pathlib.Path({str(lock)!r}))"
     )
 
     assert done.returncode == 1

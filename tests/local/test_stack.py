@@ -100,7 +100,7 @@ def test_a_killed_process_is_started_again(stack: Stack, process: str) -> None:
 
 
 def test_postgres_and_the_emulator_are_started_again_too(own: Path) -> None:
-    stack = Stack(own)
+    stack = Stack(own, processes=())
     stack.start()
     for name in ("postgres", "aws"):
         before = stack.identities()[name]
@@ -117,7 +117,7 @@ def test_postgres_and_the_emulator_are_started_again_too(own: Path) -> None:
 
 
 def test_a_second_start_finds_the_earlier_data_and_user(own: Path) -> None:
-    first = Stack(own)
+    first = Stack(own, processes=("web",))
     first.start()
     assert import_sample(first) is True
     assert import_sample(first) is False
@@ -125,7 +125,7 @@ def test_a_second_start_finds_the_earlier_data_and_user(own: Path) -> None:
     first.stop()
 
     assert not any(is_same(process) for process in processes)
-    second = Stack(own)
+    second = Stack(own, processes=("web",))
     second.start()
     assert second.provisioned == first.provisioned
     assert len(batches(second)) == 1
@@ -134,7 +134,7 @@ def test_a_second_start_finds_the_earlier_data_and_user(own: Path) -> None:
 
 
 def test_a_start_after_the_death_of_everything_finds_the_earlier_data(own: Path) -> None:
-    first = Stack(own)
+    first = Stack(own, processes=("web",))
     first.start()
     import_sample(first)
     # The starter dies too: its thread stops watching, and nobody tidies up.
@@ -144,7 +144,7 @@ def test_a_start_after_the_death_of_everything_finds_the_earlier_data(own: Path)
         os.kill(process.pid, signal.SIGKILL)
     first._claim.release()
 
-    second = Stack(own)
+    second = Stack(own, processes=("web",))
     second.start()
 
     assert second.services.was_killed
