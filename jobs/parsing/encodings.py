@@ -118,6 +118,8 @@ def _by_nul_pattern(data: bytes) -> Decoded | None:
     head = data[:65_536]
     if b"\0" not in head:
         return None
+    # text in UTF-8 with a stray NUL is no UTF-16: that would have one in every Latin character
+    least = len(head) // 8 if _strict(data, "utf-8") is not None else 0
     for codec, width, zeros in (
         ("utf-32-le", 4, (3,)),
         ("utf-32-be", 4, (0,)),
@@ -127,7 +129,7 @@ def _by_nul_pattern(data: bytes) -> Decoded | None:
         counts = [head[offset::width].count(0) for offset in range(width)]
         rest = sum(count for offset, count in enumerate(counts) if offset not in zeros)
         mostly = len(head) // width * 0.9
-        ruled = counts[zeros[0]] >= mostly if width == 4 else counts[zeros[0]] > 8 * rest
+        ruled = counts[zeros[0]] >= mostly if width == 4 else counts[zeros[0]] > least + 8 * rest
         if ruled and len(data) % width == 0 and (text := _strict(data, codec)) is not None:
             sample = text[:_SAMPLE_CHARACTERS]
             if len(_PLAUSIBLE.findall(sample)) >= 0.9 * len(sample):

@@ -87,4 +87,4 @@ class Document:
 
 def page_line(page: Page) -> dict[str, Any]:
     """Return the result line of a page."""
-    return {"page": asdict(page)}
+    return {"page": dict(vars(page))}

@@ -67,7 +67,7 @@ def read(source: Source) -> Document:
 
 def _without_structure(markup: str, decoded: Decoded, too_complex: bool) -> Document:
     text = strip_tags(markup)
-    reason = "html_too_complex: tags nest too deeply; the text is given without structure."
+    reason = "html_too_complex: too many nested tags or attributes; the text has no structure."
     page = Page(
         number=1,
         text=text,

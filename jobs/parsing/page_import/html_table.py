@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 MAX_COLUMN_SPAN = 1000
+MAX_CELLS = 500_000
 MAX_ROW_SPAN = 65_534
 
 
@@ -23,8 +24,14 @@ class Grid:
 
     rows: list[list[Cell]] = field(default_factory=list)
     has_header: bool = False
+    cells: int = 0
     _row: list[Cell] | None = None
     _open: dict[int, tuple[int, Cell]] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether the table has so many cells that spans are ignored from now on."""
+        return self.cells > MAX_CELLS
 
     def start_row(self) -> None:
         """Begin a row, ending the one before."""
@@ -35,12 +42,13 @@ class Grid:
         """End the row: cells that span into it from above fill it up."""
         if self._row is None:
             return
-        last = max(self._open, default=-1)
+        last = -1 if self.is_full else max(self._open, default=-1)
         while len(self._row) <= last:
             if not self._take_open():
                 self._row.append(Cell("", ""))
         if self._row:
             self.rows.append(self._row)
+            self.cells += len(self._row)
         self._row = None
 
     def add(self, cell: Cell, row_span: int, column_span: int) -> None:
@@ -50,15 +58,15 @@ class Grid:
         while self._take_open():
             continue
         again = Cell(cell.text, cell.markdown, repeated=True)
-        for offset in range(max(1, min(column_span, MAX_COLUMN_SPAN))):
-            if row_span > 1:
+        for offset in range(max(1, min(column_span, MAX_COLUMN_SPAN - len(self._row)))):
+            if row_span > 1 and not self.is_full:
                 self._open[len(self._row)] = (min(row_span, MAX_ROW_SPAN) - 1, again)
             self._row.append(again if offset else cell)
 
     def _take_open(self) -> bool:
         assert self._row is not None
         column = len(self._row)
-        if column not in self._open:
+        if column not in self._open or self.is_full:
             return False
         left, cell = self._open.pop(column)
         if left > 1:
@@ -81,6 +89,6 @@ class Grid:
     def plain(self) -> str:
         """Return the table as lines of tab-separated cells, each text once."""
         return "\n".join(
-            "\t".join("" if cell.repeated else cell.text.replace("\n", " ") for cell in row)
+            "\t".join("" if c.repeated else c.text.replace("\n", " ") for c in row).rstrip("\t")
             for row in self.rows
         )

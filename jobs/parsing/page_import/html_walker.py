@@ -29,7 +29,6 @@ _SKIPPED = frozenset(_SKIPPED_TAGS.split())
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _INLINE = {"b": "**", "strong": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "code": "`"}
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
-_MAX_GRID_CELLS = 1_000_000
 _CHECK_EVERY = 5_000
 
 
@@ -44,7 +43,6 @@ class Walker:
         self._flows = [Flow()]
         self._grids: list[Grid] = []
         self._lists: list[list[Any]] = []  # [ordered, next number]
-        self._cells = 0
         self._starts: dict[str, Callable[[Any], None]] = {
             "br": lambda _: self._flow.add("\x00", "\n"),
             "hr": lambda _: self._flow.add_block("---", ""),
@@ -191,10 +189,8 @@ class Walker:
         grid = self._grids[-1]
         grid.has_header = grid.has_header or element.tag == "th"
         row_span, column_span = _span(element, "rowspan"), _span(element, "colspan")
-        self._cells += min(column_span, 1000)
-        if self._cells > _MAX_GRID_CELLS:
-            row_span = column_span = 1
-            self._warn("table_spans_ignored: the tables have too many spanned cells.")
+        if grid.is_full:
+            self._warn("table_spans_ignored: a table has too many cells for its spans.")
         grid.add(Cell(flow.text(), flow.cell_markdown()), row_span, column_span)
 
     def _end_table(self) -> None:

@@ -1,0 +1,99 @@
+"""The design document in two languages: sections, escaping, diagrams within budget."""
+
+import io
+import re
+import zipfile
+
+from jobs.parsing.code2des.mermaid import escape
+
+HOSTILE = 'a|b`c<script>"; end [x](y) {z} #1 ~<~ 表'
+
+
+def documents(lines):
+    return lines[-1]["markdown"]
+
+
+def many_modules(count: int) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
+        for number in range(count):
+            imports = "".join(f"import m{(number * 7 + k) % count}\n" for k in range(1, 6))
+            out.writestr(f"m{number}.py", imports + f"class C{number}:\n    def f(self): ...\n")
+    return stream.getvalue()
+
+
+def test_both_documents_have_the_fourteen_sections_in_order(described, corpus):
+    found = documents(described(corpus("code/py-itsdangerous.zip")))
+    japanese = re.findall(r"^## (.*)$", found["ja"], re.M)
+    assert japanese == [
+        "1. 概要",
+        "2. システム構成",
+        "3. モジュール一覧",
+        "4. モジュール構成図",
+        "5. エントリポイント・機能一覧",
+        "6. API一覧",
+        "7. クラス一覧・クラス図",
+        "8. 関数仕様",
+        "9. 処理フロー・呼び出し関係",
+        "10. データモデル・テーブル定義・ER図",
+        "11. CRUD表",
+        "12. 外部依存",
+        "13. 品質指標",
+        "14. 解析結果と制限",
+        "付録 索引",
+    ]
+    assert len(re.findall(r"^## ", found["en"], re.M)) == 15
+    assert found["en"].startswith("# itsdangerous: design document")
+
+
+def test_what_source_cannot_tell_is_said_so(described, corpus):
+    found = documents(described(corpus("code/py-itsdangerous.zip")))
+    assert "| 目的・業務要件 | ソースからは判断できません |" in found["ja"]
+    assert "| Purpose and requirements | not derivable from source |" in found["en"]
+
+
+def test_functions_stand_in_a_table_with_logical_and_physical_names(described, corpus):
+    japanese = documents(described(corpus("code/py-itsdangerous.zip")))["ja"]
+    assert "| 論理名 | 物理名 | 引数 | 戻り値 | 例外 | 複雑度 | 行 |" in japanese
+    assert (
+        "| Base64 encode a string of bytes or text. | `base64_encode` | `string: str \\| bytes` "
+        "| `bytes` | － | 1 | 20–25 |"
+    ) in japanese
+    assert "test_encoding" not in japanese.split("## 14.")[0].split("## 5.")[1]
+
+
+def test_every_table_row_has_as_many_cells_as_its_head(described):
+    source = f'def f(a="{HOSTILE}"):\n    """{HOSTILE}"""\n'.replace('="a', "='a").replace(
+        '表"):', "表'):"
+    )
+    markdown = documents(described(source.encode(), "a.py"))["ja"]
+    width = 0
+    for line in markdown.split("\n"):
+        cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        assert cells in (width, 0) or width == 0, line
+        width = cells
+    assert "<script>" not in re.sub(r"`[^`]*`", "", markdown.replace("\\<", ""))
+
+
+def test_labels_are_escaped_by_the_one_rule():
+    assert escape("表 A_b.c,d:e/f(g)-1") == "表 A_b.c,d:e/f(g)-1"
+    assert escape('a"b`') == "a#34;b#96;"
+    assert set(re.sub(r"#\d+;", "", escape(HOSTILE))) <= set("abcdefghijklmnopqrstuvwxyz1() 表")
+
+
+def test_diagrams_stay_within_their_budget(described):
+    design = described(many_modules(300), "many.zip")[1]["design"]
+    for diagram in design["diagrams"]:
+        text = diagram["mermaid"]
+        assert len(text) < 50_000
+        assert text.count("-->") <= 80
+        assert diagram["nodes"] <= 50
+        edges = re.findall(r"^\s+(n\d+) -->.*?(n\d+)$", text, re.M)
+        assert len(edges) == len(set(edges))
+    modules = next(d for d in design["diagrams"] if d["id"] == "modules")
+    assert modules["omitted"] == 250
+
+
+def test_omissions_are_told_in_the_document(described):
+    markdown = documents(described(many_modules(120), "many.zip"))["ja"]
+    assert "図に収まらない 70 件は省略しています" in markdown
