@@ -7,7 +7,7 @@ import secrets
 from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from models import batches, cancellations, children, events, results
+from models import batches, cancellations, children, events, redrives, results
 from models.children import ChildView
 from models.database import connection
 from models.errors import Conflict, NotFound
@@ -91,6 +91,18 @@ def cancel_batch(batch_id: str) -> Response:
     return redirect(url_for(".batch", batch_id=batch_id), code=303)
 
 
+@blueprint.post("/batches/<batch_id>/retry")
+@session
+def retry_batch(batch_id: str) -> Response:
+    """Start a batch's failed items anew."""
+    csrf.small_form()
+    try:
+        redrives.retry_batch(current_subject().id, checked_id(batch_id))
+    except Conflict as error:
+        _ignore_ended(error)
+    return redirect(url_for(".batch", batch_id=batch_id), code=303)
+
+
 @blueprint.get("/imports/<child_id>", defaults={"type": ImportType.PAGE_IMPORT})
 @session
 def page_import(type: ImportType, child_id: str) -> Response:
@@ -131,6 +143,23 @@ def cancel_import(type: ImportType, child_id: str) -> Response:
         cancellations.cancel_import(current_subject().id, type, checked_id(child_id))
     except Conflict as error:
         _ignore_ended(error)
+    return _to_child(type, child_id)
+
+
+@blueprint.post("/imports/<child_id>/retry", defaults={"type": ImportType.PAGE_IMPORT})
+@blueprint.post("/code2des/<child_id>/retry", defaults={"type": ImportType.CODE2DES})
+@session
+def retry_import(type: ImportType, child_id: str) -> Response:
+    """Start a failed import anew."""
+    csrf.small_form()
+    try:
+        redrives.retry_import(current_subject().id, type, checked_id(child_id))
+    except Conflict as error:
+        _ignore_ended(error)
+    return _to_child(type, child_id)
+
+
+def _to_child(type: ImportType, child_id: str) -> Response:
     endpoint = ".page_import" if type == ImportType.PAGE_IMPORT else ".code2des"
     return redirect(url_for(endpoint, child_id=child_id), code=303)
 
@@ -143,6 +172,6 @@ def _design(subject: str, view: ChildView) -> results.DesignView | None:
 
 
 def _ignore_ended(error: Conflict) -> None:
-    """Let a cancel that came too late end on the page that shows how it ended."""
-    if error.code != "already_terminal":
+    """Let a press that came too late, or twice, end on the page that shows how things are."""
+    if error.code not in ("already_terminal", "not_failed"):
         raise error

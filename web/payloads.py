@@ -127,6 +127,7 @@ def child_links(type: str, child_id: str, batch_id: str) -> dict[str, str]:
         result: f"{base}/{result}",
         "events": f"{base}/events",
         "cancel": f"{base}/cancel",
+        "retry": f"{base}/retry",
         "html": f"/{collection}/{child_id}",
     }
 
@@ -138,6 +139,7 @@ def batch_links(batch_id: str) -> dict[str, str]:
         "self": base,
         "items": f"{base}/items",
         "cancel": f"{base}/cancel",
+        "retry": f"{base}/retry",
         "html": f"/batches/{batch_id}",
     }
 

@@ -82,7 +82,8 @@ def event_word(event: str) -> str:
         "cancelled": gettext("Cancelled"),
         "exhausted": gettext("Could not be queued"),
         "new_run": gettext("Started over"),
-        "redriven": gettext("Tried again on request"),
+        "retried": gettext("Tried again on request"),
+        "redriven": gettext("Tried again by an operator"),
     }
     return str(words.get(event, event))
 
@@ -93,6 +94,7 @@ def component_word(component: str) -> str:
         "web": gettext("Web"),
         "scheduler": gettext("Scheduler"),
         "worker": gettext("Worker"),
+        "operator": gettext("Operator"),
     }
     return str(words.get(component, component))
 

@@ -10,6 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from models import transitions
+from models.database import connection, execute
 from models.ids import uuid7
 from models.states import ImportType
 from tests.builders import register, result
@@ -149,6 +150,51 @@ def test_cancelling_ends_an_import_and_is_409_afterwards(
     assert two
 
 
+def fail(child_id: str) -> None:
+    transitions.apply_report(
+        type=ImportType.PAGE_IMPORT,
+        child_id=child_id,
+        event="failed",
+        run=1,
+        error_code="file_corrupt",
+        error_message="x",
+    )
+
+
+def test_a_failed_import_can_be_tried_again_and_no_other(
+    client: FlaskClient, person: Person
+) -> None:
+    batch_id, (one, two) = register(2, subject=person.sub)
+    early = client.post(f"/api/v1/imports/{one}/retry", headers=person.headers)
+    assert (early.status_code, early.json["code"]) == (409, "not_failed")
+    fail(one)
+    again = client.post(f"/api/v1/imports/{one}/retry", headers=person.headers)
+    assert (again.status_code, again.json["status"], again.json["run"]) == (200, "queued", 2)
+    assert again.json["error"] is None
+    fail(two)
+    complete(one)
+    batch = client.post(f"/api/v1/batches/{batch_id}/retry", headers=person.headers).json
+    assert (batch["counts"]["queued"], batch["counts"]["completed"]) == (1, 1)
+
+
+def test_a_deleted_batch_is_gone_for_its_owner_too(client: FlaskClient, person: Person) -> None:
+    batch_id, (child_id,) = register(subject=person.sub)
+    assert client.delete(f"/api/v1/batches/{batch_id}", headers=person.headers).status_code == 204
+    for path in (f"batches/{batch_id}", f"batches/{batch_id}/items", f"imports/{child_id}"):
+        assert client.get(f"/api/v1/{path}", headers=person.headers).status_code == 404
+    assert client.delete(f"/api/v1/batches/{batch_id}", headers=person.headers).status_code == 404
+
+
+def test_an_expired_result_is_410(client: FlaskClient, person: Person) -> None:
+    _, (child_id,) = register(subject=person.sub)
+    complete(child_id)
+    with connection():
+        execute("UPDATE page_import SET result_expired_at = now()")
+    answer = client.get(f"/api/v1/imports/{child_id}/pages", headers=person.headers)
+    assert (answer.status_code, answer.json["code"]) == (410, "result_expired")
+    assert client.get(f"/api/v1/imports/{child_id}", headers=person.headers).status_code == 200
+
+
 def test_every_route_with_an_id_is_404_for_a_stranger(
     app: Flask, person: Person, stranger: Person
 ) -> None:
@@ -173,8 +219,9 @@ def test_every_route_with_an_id_is_404_for_a_stranger(
                 assert answer.status_code == 404, (method, path)
                 assert answer.json["code"] == "not_found"
                 checked += 1
-    assert checked >= 27
-    assert rows("SELECT id FROM batch_item WHERE cancelled_at IS NOT NULL") == []
+    assert checked >= 39
+    touched = "cancelled_at IS NOT NULL OR deleted_at IS NOT NULL"
+    assert rows(f"SELECT id FROM batch_item WHERE {touched}") == []
     assert client.get("/api/v1/batches", headers=stranger.headers).json["batches"] == []
 
 

@@ -240,6 +240,28 @@ def test_cancelling_from_the_page_ends_on_the_page(signed_in: FlaskClient) -> No
     assert len(rows("SELECT id FROM batch_item WHERE cancelled_at IS NOT NULL")) == 2
 
 
+def test_what_failed_is_tried_again_from_the_pages(signed_in: FlaskClient) -> None:
+    batch_id, ids = register(2, subject=SUBJECT)
+    for child_id in ids:
+        transitions.apply_report(
+            type=ImportType.PAGE_IMPORT,
+            child_id=child_id,
+            event="failed",
+            run=1,
+            error_code="parse_timeout",
+            error_message="x",
+        )
+    page = signed_in.get(f"/imports/{ids[0]}")
+    assert f'action="/imports/{ids[0]}/retry"' in page.get_data(as_text=True)
+    token = {"csrf_token": hidden(page, "csrf_token")}
+    for _ in range(2):
+        answer = signed_in.post(f"/imports/{ids[0]}/retry", data=token)
+        assert answer.headers["Location"] == f"/imports/{ids[0]}"
+    assert rows("SELECT id FROM page_import WHERE status = 'queued'") == [{"id": ids[0]}]
+    signed_in.post(f"/batches/{batch_id}/retry", data=token)
+    assert len(rows("SELECT id FROM page_import WHERE status = 'queued'")) == 2
+
+
 def test_every_page_with_an_id_is_404_for_a_stranger(app: Flask) -> None:
     batch_id, (import_id,) = register(subject="somebody")
     _, (code_id,) = register(subject="somebody", type=ImportType.CODE2DES)
@@ -261,7 +283,7 @@ def test_every_page_with_an_id_is_404_for_a_stranger(app: Flask) -> None:
                 assert answer.status_code in (404, 400), (method, path)
                 assert (answer.status_code == 404) or "%00" in path
                 checked += 1
-    assert checked >= 18
+    assert checked >= 27
     assert rows("SELECT id FROM batch_item WHERE cancelled_at IS NOT NULL") == []
 
 

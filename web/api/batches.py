@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from models import batches, cancellations
+from models import batches, cancellations, redrives
 from models.states import ItemState
 from web import payloads
 from web.answers import accepted_answer, checked_id, json_answer, paging
@@ -67,3 +67,20 @@ def cancel(batch_id: str) -> Response:
     subject = current_subject().id
     cancellations.cancel_batch(subject, checked_id(batch_id))
     return json_answer(payloads.batch(batches.get_batch(subject, batch_id)))
+
+
+@blueprint.post("/<batch_id>/retry")
+@bearer
+def retry(batch_id: str) -> Response:
+    """Start a batch's failed items anew, and only those; 409 when none has failed."""
+    subject = current_subject().id
+    redrives.retry_batch(subject, checked_id(batch_id))
+    return json_answer(payloads.batch(batches.get_batch(subject, batch_id)))
+
+
+@blueprint.delete("/<batch_id>")
+@bearer
+def delete(batch_id: str) -> Response:
+    """Delete a batch for good and cancel what still runs of it; then it is 404."""
+    cancellations.delete_batch(current_subject().id, checked_id(batch_id))
+    return Response(status=204)

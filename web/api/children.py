@@ -5,12 +5,14 @@ from __future__ import annotations
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from models import cancellations, children, events, results
+from models import cancellations, children, events, redrives, results
+from models.children import ChildView
 from models.database import connection
 from models.states import ImportType
 from web import payloads
 from web.answers import accepted_answer, checked_id, json_answer, paging
 from web.auth import bearer, current_subject
+from web.errors import WebError
 from web.intake import accept
 from web.languages import language
 from web.services import services
@@ -46,9 +48,10 @@ def show(type: ImportType, child_id: str) -> Response:
 def pages(child_id: str) -> Response:
     """List the pages of a result, in order."""
     cursor, limit = paging()
-    found, following = results.list_pages(
-        current_subject().id, checked_id(child_id), cursor=cursor, limit=limit
-    )
+    subject = current_subject().id
+    with connection():
+        _require_result(children.get_child(subject, ImportType.PAGE_IMPORT, checked_id(child_id)))
+        found, following = results.list_pages(subject, child_id, cursor=cursor, limit=limit)
     return json_answer({"pages": [payloads.page(p) for p in found], "next_cursor": following})
 
 
@@ -56,7 +59,10 @@ def pages(child_id: str) -> Response:
 @bearer
 def design(child_id: str) -> Response:
     """Return the design document: JSON, or Markdown in the caller's language by Accept."""
-    view = results.get_design(current_subject().id, checked_id(child_id))
+    subject = current_subject().id
+    with connection():
+        _require_result(children.get_child(subject, ImportType.CODE2DES, checked_id(child_id)))
+        view = results.get_design(subject, child_id)
     best = request.accept_mimetypes.best_match(["application/json", "text/markdown"])
     if best == "text/markdown":
         text = view.markdown_ja if language() == "ja" else view.markdown_en
@@ -87,3 +93,19 @@ def cancel(type: ImportType, child_id: str) -> Response:
     subject = current_subject().id
     cancellations.cancel_import(subject, type, checked_id(child_id))
     return json_answer(payloads.child(children.get_child(subject, type, child_id), language()))
+
+
+@blueprint.post("/imports/<child_id>/retry", defaults=_IMPORTS)
+@blueprint.post("/code2des/<child_id>/retry", defaults=_CODE2DES)
+@bearer
+def retry(type: ImportType, child_id: str) -> Response:
+    """Start a failed import anew under the same id; 409 when it has not failed."""
+    subject = current_subject().id
+    redrives.retry_import(subject, type, checked_id(child_id))
+    return json_answer(payloads.child(children.get_child(subject, type, child_id), language()))
+
+
+def _require_result(view: ChildView) -> None:
+    """Tell a result that is past its time from one that never was."""
+    if view.result_expired_at is not None:
+        raise WebError("result_expired")

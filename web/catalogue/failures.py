@@ -19,6 +19,20 @@ FAILURES_TEXTS: dict[str, tuple[int, bool, Text, Text]] = {
             "Look at its current state.",
         ),
     ),
+    "not_failed": (
+        409,
+        False,
+        Text(
+            "失敗した取込がありません",
+            "やり直せるのは、失敗した取込だけです。",
+            "現在の状態を確かめてください。",
+        ),
+        Text(
+            "Nothing here has failed",
+            "Only what has failed can be tried again.",
+            "Look at its current state.",
+        ),
+    ),
     "conflict": (
         409,
         False,
