@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from jobs.parsing.code2des.data import crud_rows, orm_tables
-from jobs.parsing.code2des.facts import FileFacts, Function, Type, Variable
+from jobs.parsing.code2des.facts import FileFacts
 from jobs.parsing.code2des.graph import components, layers, ranks
 from jobs.parsing.code2des.index import Index
 from jobs.parsing.code2des.interfaces import endpoints, entry_points, externals
 from jobs.parsing.code2des.languages import DISPLAY, load
 from jobs.parsing.code2des.manifests import read_manifests
+from jobs.parsing.code2des.model_rows import function_row, type_row
 from jobs.parsing.code2des.relations import find_relations, module_id
 from jobs.parsing.code2des.sources import Sources
-from jobs.parsing.code2des.summaries import is_public, is_test, summary_of
+from jobs.parsing.code2des.summaries import is_test, summary_of
 from jobs.parsing.errors import PARSER_VERSION
 
 _MAX_HOTSPOTS = 30
@@ -35,8 +35,10 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
     index = Index(files, resolvers)
     manifest = read_manifests(sources.manifests)
     relations = find_relations(files, index)
-    functions = [_function(f, index.ids[id(f)], facts) for facts in files for f in facts.functions]
-    types = [_type(t, index.ids[id(t)], facts) for facts in files for t in facts.types]
+    functions = [
+        function_row(f, index.ids[id(f)], facts) for facts in files for f in facts.functions
+    ]
+    types = [type_row(t, index.ids[id(t)], facts) for facts in files for t in facts.types]
     modules = _modules(files, resolvers, relations)
     _count_fans(functions, relations)
     warnings = [*sources.warnings, *_warnings(files, manifest.broken)]
@@ -175,74 +177,6 @@ def call_edges(relations: Sequence[Row]) -> dict[str, list[str]]:
         if relation["kind"] == "calls" and relation["confidence"] != "ambiguous":
             edges[relation["from"]].add(relation["to"])
     return {node: sorted(targets) for node, targets in sorted(edges.items())}
-
-
-def _variables(variables: Sequence[Variable]) -> list[Row]:
-    return [asdict(variable) for variable in variables]
-
-
-def _type(kind: Type, identifier: str, facts: FileFacts) -> Row:
-    return {
-        "id": identifier,
-        "module": module_id(facts.source.path),
-        "kind": kind.kind,
-        "name": kind.name,
-        "qualified": kind.qualified,
-        "generics": kind.generics,
-        "bases": kind.bases,
-        "modifiers": kind.modifiers,
-        "decorators": kind.decorators,
-        "summary": summary_of(kind.doc),
-        "doc": kind.doc,
-        "span": asdict(kind.span),
-        "fields": _variables(kind.fields),
-    }
-
-
-def _function(function: Function, identifier: str, facts: FileFacts) -> Row:
-    owner = function.owner
-    is_public_name = is_public(function.qualified)
-    params = [
-        {"name": p.name, "type": p.type, "default": p.default}
-        for number, p in enumerate(function.params)
-        if not (owner and number == 0 and p.name in ("self", "cls"))
-    ]
-    return {
-        "id": identifier,
-        "module": module_id(facts.source.path),
-        "type": owner,
-        "kind": function.kind,
-        "name": function.name,
-        "qualified": function.qualified,
-        "public": is_public_name,
-        "test": is_test(facts.source.path),
-        "signature": _signature(function),
-        "params": params,
-        "returns": function.returns,
-        "throws": function.throws,
-        "modifiers": function.modifiers,
-        "decorators": function.decorators,
-        "summary": summary_of(function.doc),
-        "doc": function.doc,
-        "span": asdict(function.span),
-        "metrics": {
-            "lines": function.span.end - function.span.line + 1,
-            "cyclomatic": function.cyclomatic,
-            "nesting": function.nesting,
-            "params": sum(p["name"] not in ("/", "*") for p in params),
-        },
-    }
-
-
-def _signature(function: Function) -> str:
-    parts = []
-    for param in function.params:
-        text = param.name + (f": {param.type}" if param.type else "")
-        if param.default is not None:
-            text += f" = {param.default}" if param.type else f"={param.default}"
-        parts.append(text)
-    returns = f" -> {function.returns}" if function.returns else ""
-    return f"{function.name}({', '.join(parts)}){returns}"
 
 
 def _count_fans(functions: Sequence[Row], relations: Sequence[Row]) -> None:

@@ -1,0 +1,281 @@
+"""One walk over a Python syntax tree, with an explicit stack: any depth, every fact once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from tree_sitter import Node
+
+from jobs.parsing.code2des.facts import (
+    Call,
+    EntryPoint,
+    FileFacts,
+    Function,
+    SqlUse,
+    Type,
+    Variable,
+)
+from jobs.parsing.code2des.python_definitions import (
+    bases,
+    constructed,
+    decorator_text,
+    function_kind,
+    modifiers,
+    outer,
+    span,
+    type_kind,
+)
+from jobs.parsing.code2des.python_imports import read_imports
+from jobs.parsing.code2des.python_nodes import (
+    call_parts,
+    comment_above,
+    decorators,
+    docstring,
+    flat,
+    parameters,
+    string_value,
+    text_of,
+)
+from jobs.parsing.code2des.python_web import read_route, read_router, worker_kind
+from jobs.parsing.code2des.sql_strings import table_uses
+
+_BRANCHES = frozenset(
+    (
+        *("if_statement", "elif_clause", "for_statement", "while_statement", "except_clause"),
+        *("except_group_clause", "conditional_expression", "boolean_operator", "case_clause"),
+        *("for_in_clause", "if_clause"),
+    )
+)
+_NESTING = frozenset(
+    (
+        *("if_statement", "for_statement", "while_statement", "try_statement"),
+        *("with_statement", "match_statement"),
+    )
+)
+_MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where the walk is: names around it, the function that gets its calls, block depth."""
+
+    prefix: str = ""
+    owner: Type | None = None
+    function: Function | None = None
+    depth: int = 0
+
+    def qualify(self, name: str) -> str:
+        return f"{self.prefix}.{name}" if self.prefix else name
+
+
+class Walk:
+    """One pass over a file."""
+
+    def __init__(self, facts: FileFacts) -> None:
+        self._facts = facts
+        self._stack: list[tuple[Node, _Scope]] = []
+        self._handlers = {
+            "class_definition": self._class,
+            "function_definition": self._function,
+            "import_statement": self._import,
+            "import_from_statement": self._import,
+            "future_import_statement": self._import,
+            "call": self._call,
+            "assignment": self._assignment,
+            "raise_statement": self._raise,
+            "string": self._string,
+            "concatenated_string": self._string,
+            "if_statement": self._if,
+            "type_alias_statement": self._alias,
+        }
+
+    def run(self, root: Node) -> None:
+        """Visit every named node in source order."""
+        self._push(root.named_children, _Scope())
+        while self._stack:
+            node, scope = self._stack.pop()
+            kind = node.type
+            function = scope.function
+            if kind in _BRANCHES and function is not None:
+                function.cyclomatic += 1
+            if kind in _NESTING:
+                scope = replace(scope, depth=scope.depth + 1)
+                if function is not None:
+                    function.nesting = max(function.nesting, scope.depth)
+            handler = self._handlers.get(kind)
+            if handler is None or handler(node, scope):
+                self._push(node.named_children, scope)
+
+    def _push(self, nodes: list[Node], scope: _Scope) -> None:
+        self._stack.extend((node, scope) for node in reversed(nodes))
+
+    def _class(self, node: Node, scope: _Scope) -> bool:
+        name = text_of(node.child_by_field_name("name"))
+        body = node.child_by_field_name("body")
+        parents, generics, words = bases(node)
+        marks = [decorator_text(mark) for mark in decorators(node)]
+        found = Type(
+            name=name,
+            qualified=scope.qualify(name),
+            kind=type_kind(parents, marks),
+            generics=generics,
+            bases=parents,
+            modifiers=words,
+            decorators=marks,
+            doc=docstring(body) or comment_above(outer(node)),
+            span=span(node),
+        )
+        self._facts.types.append(found)
+        inner = _Scope(found.qualified, owner=found, function=scope.function)
+        if body is not None:
+            self._push(body.named_children, inner)
+        superclasses = node.child_by_field_name("superclasses")
+        if superclasses is not None:
+            self._push(superclasses.named_children, scope)
+        return False
+
+    def _function(self, node: Node, scope: _Scope) -> bool:
+        name = text_of(node.child_by_field_name("name"))
+        body = node.child_by_field_name("body")
+        marks = decorators(node)
+        texts = [decorator_text(mark) for mark in marks]
+        params = parameters(node.child_by_field_name("parameters"))
+        found = Function(
+            name=name,
+            qualified=scope.qualify(name),
+            owner=scope.owner.qualified if scope.owner else None,
+            kind=function_kind(name, texts, scope.owner is not None),
+            params=params,
+            returns=flat(node.child_by_field_name("return_type")),
+            modifiers=modifiers(node, texts),
+            decorators=texts,
+            doc=docstring(body) or comment_above(outer(node)),
+            span=span(node),
+            locals={p.name: p.type for p in params if p.type},
+        )
+        self._facts.functions.append(found)
+        for mark in marks:
+            self._facts.endpoints.extend(read_route(mark, found, self._facts))
+            if kind := worker_kind(mark):
+                line = found.span.line
+                entry = EntryPoint(kind=kind, target=found.qualified, line=line)
+                self._facts.entry_points.append(entry)
+        if body is not None:
+            self._push(body.named_children, _Scope(found.qualified, function=found))
+        declared = node.child_by_field_name("parameters")
+        if declared is not None:
+            self._push(declared.named_children, scope)
+        return False
+
+    def _import(self, node: Node, _scope: _Scope) -> bool:
+        self._facts.imports.extend(read_imports(node))
+        return False
+
+    def _call(self, node: Node, scope: _Scope) -> bool:
+        parts = call_parts(node)
+        if parts is not None:
+            call = Call(name=parts[0], receiver=parts[1], line=node.start_point[0] + 1)
+            calls = self._facts.toplevel if scope.function is None else scope.function.calls
+            calls.append(call)
+            read_router(node, parts, self._facts)
+        return True
+
+    def _assignment(self, node: Node, scope: _Scope) -> bool:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        annotation = node.child_by_field_name("type")
+        if left is None:
+            return True
+        made = constructed(right)
+        name = text_of(left)
+        if left.type == "identifier":
+            self._assign_name(node, scope, name, made)
+            if scope.owner is not None:
+                variable = Variable(
+                    name=name,
+                    type=flat(annotation),
+                    default=flat(right),
+                    doc=comment_above(outer(node)),
+                )
+                scope.owner.fields.append(variable)
+        elif name.startswith("self.") and scope.function is not None:
+            self._assign_attribute(scope.function, name[5:], flat(annotation), made)
+        return True
+
+    def _assign_name(self, node: Node, scope: _Scope, name: str, made: str | None) -> None:
+        right = node.child_by_field_name("right")
+        if made and scope.function is not None:
+            scope.function.locals.setdefault(name, made)
+        elif made and scope.owner is None:
+            self._facts.globals.setdefault(name, made)
+        if right is not None and right.type == "lambda" and scope.function is None:
+            self._facts.functions.append(
+                Function(
+                    name=name,
+                    qualified=scope.qualify(name),
+                    owner=scope.owner.qualified if scope.owner else None,
+                    kind="lambda_var",
+                    params=parameters(right.child_by_field_name("parameters")),
+                    returns=None,
+                    modifiers=[],
+                    decorators=[],
+                    doc=comment_above(outer(node)),
+                    span=span(node),
+                )
+            )
+
+    def _assign_attribute(
+        self, function: Function, name: str, annotation: str | None, made: str | None
+    ) -> None:
+        owner = next((t for t in self._facts.types if t.qualified == function.owner), None)
+        if owner is None or "." in name or any(known.name == name for known in owner.fields):
+            return
+        kind = annotation or made or function.locals.get(name)
+        owner.fields.append(Variable(name=name, type=kind))
+
+    def _raise(self, node: Node, scope: _Scope) -> bool:
+        thrown = node.named_children[0] if node.named_child_count else None
+        if thrown is not None and scope.function is not None:
+            target = thrown.child_by_field_name("function") if thrown.type == "call" else thrown
+            name = text_of(target)
+            is_class = name.rsplit(".", 1)[-1][:1].isupper()
+            if is_class and name not in scope.function.throws:
+                scope.function.throws.append(name)
+        return True
+
+    def _string(self, node: Node, scope: _Scope) -> bool:
+        value = string_value(node) or "".join(
+            text_of(child) for child in node.named_children if child.type == "string_content"
+        )
+        target = scope.function.qualified if scope.function else ""
+        line = node.start_point[0] + 1
+        for table, operation in table_uses(value):
+            use = SqlUse(table=table, operation=operation, function=target, line=line)
+            self._facts.sql.append(use)
+        return node.type == "string"
+
+    def _if(self, node: Node, scope: _Scope) -> bool:
+        condition = node.child_by_field_name("condition")
+        is_top = scope.function is None and scope.owner is None
+        if is_top and condition is not None and _MAIN.search(text_of(condition)):
+            line = node.start_point[0] + 1
+            self._facts.entry_points.append(EntryPoint(kind="main", target="", line=line))
+        return True
+
+    def _alias(self, node: Node, scope: _Scope) -> bool:
+        left = flat(node.child_by_field_name("left")) or ""
+        name = left.split("[")[0]
+        self._facts.types.append(
+            Type(
+                name=name,
+                qualified=scope.qualify(name),
+                kind="alias",
+                generics=[],
+                bases=[flat(node.child_by_field_name("right")) or ""],
+                modifiers=[],
+                decorators=[],
+                doc=comment_above(node),
+                span=span(node),
+            )
+        )
+        return False
