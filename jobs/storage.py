@@ -21,6 +21,7 @@ import structlog
 
 from jobs import s3
 from jobs.errors import JobsError, ObjectCorrupt, ObjectMissing, StorageUnavailable
+from jobs.multipart import MultipartUpload
 from jobs.settings import StorageSettings
 
 #: Size of the parts of a multipart upload; up to one part the upload is one PutObject.
@@ -111,7 +112,7 @@ class Storage:
             version = self._call("put_object", **about, Body=first).get("VersionId")
             return StoredObject(self.bucket, key, version, len(first), digest.hexdigest())
         digest.update(second)
-        upload = _MultipartUpload(self, about)
+        upload = MultipartUpload(self._call, about)
         try:
             size = upload.send(first) + upload.send(second)
             del first, second
@@ -242,40 +243,6 @@ class Storage:
         with s3.translated(operation):
             answer: dict[str, Any] = getattr(self._client, operation)(Bucket=self.bucket, **request)
             return answer
-
-
-class _MultipartUpload:
-    """Sequential parts of one object; complete or abort it."""
-
-    def __init__(self, storage: Storage, about: dict[str, Any]) -> None:
-        self._call = storage._call
-        self._parts: list[dict[str, Any]] = []
-        created = self._call("create_multipart_upload", **about)
-        self._name = {"Key": about["Key"], "UploadId": created["UploadId"]}
-
-    def send(self, part: bytes) -> int:
-        number = len(self._parts) + 1
-        answer = self._call("upload_part", **self._name, PartNumber=number, Body=part)
-        self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
-        return len(part)
-
-    def complete(self) -> str | None:
-        try:
-            answer = self._call(
-                "complete_multipart_upload",
-                **self._name,
-                MultipartUpload={"Parts": self._parts},
-                IfNoneMatch="*",
-            )
-        except s3.AlreadyStored as error:
-            raise StorageUnavailable("the key is taken") from error
-        return answer.get("VersionId")
-
-    def abort(self) -> None:
-        try:
-            self._call("abort_multipart_upload", **self._name)
-        except JobsError as error:
-            log.warning("upload_not_aborted", object_key=self._name["Key"], error_code=error.code)
 
 
 def _version(version: str | None) -> dict[str, str]:

@@ -23,7 +23,8 @@ from jobs.messages import ACTORS
 from jobs.settings import LogSettings, WorkerSettings
 from jobs.storage import Storage
 from jobs.worker import walls
-from jobs.worker.broker import LeasedBroker, declare_actors
+from jobs.worker.actors import declare_actors
+from jobs.worker.broker import LeasedBroker
 from jobs.worker.gate import Gate
 from jobs.worker.patience import Patience
 from jobs.worker.reporting import Reporter

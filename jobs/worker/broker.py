@@ -6,7 +6,6 @@ done and deletes it; AgeLimit and TimeLimit would delete or interrupt messages b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import dramatiq
@@ -14,16 +13,11 @@ from dramatiq.middleware import Retries
 from dramatiq_sqs import SQSBroker
 
 from jobs.errors import PermanentError
-from jobs.messages import ACTORS
 from jobs.queue import queue_name
 from jobs.settings import WorkerSettings
 from jobs.worker.consumer import LeasedConsumer
-from jobs.worker.errors import LeaveMessage
 from jobs.worker.gate import Gate
 from jobs.worker.leases import Leases
-
-#: What an actor is called with: the message as JSON, and SQS's receive count.
-Work = Callable[[Mapping[str, Any], int], None]
 
 
 class NothingIsSent(PermanentError):
@@ -73,20 +67,3 @@ class LeasedBroker(SQSBroker):
     ) -> NoReturn:
         """Refuse: a stock retry whose send fails would be deleted and lost."""
         raise NothingIsSent(f"message {message.message_id} was not sent")
-
-
-def declare_actors(broker: LeasedBroker, queues: list[str], work: Work) -> None:
-    """Declare the actor of each import type on this broker, never on Dramatiq's global one."""
-    for queue in queues:
-
-        def act(message: Mapping[str, Any], receive_count: int) -> None:
-            work(message, receive_count)
-
-        dramatiq.Actor(
-            act,
-            broker=broker,
-            actor_name=ACTORS[queue],
-            queue_name=queue,
-            priority=0,
-            options={"max_retries": 0, "throws": (LeaveMessage,)},
-        )

@@ -41,7 +41,12 @@ def run(request: Mapping[str, Any], parsers: ModuleType, descriptors: list[int])
         _arrange(*descriptors)
         limits = walls.Limits(**request["limits"])
         up = walls.enclose(limits, [Path(path) for path in request["readable"]])
-        verdict = self_test(up, request) if "self_test" in request else _parse(request, parsers)
+        if "self_test" in request:
+            verdict = self_test(up, request)
+        elif not set(request["walls"]) <= set(up):
+            verdict = {"verdict": "machine", "message": "a wall of the sandbox did not stand"}
+        else:
+            verdict = _parse(request, parsers)
         _say(verdict)
         status = 0
     except BaseException:

@@ -10,7 +10,6 @@ import json
 import os
 import selectors
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -22,14 +21,12 @@ from typing import Any
 
 import structlog
 
+from jobs.worker import child as child_module
 from jobs.worker.errors import Interrupted, SandboxLost
 from jobs.worker.verdicts import Ending, ParseFailure, judge
 from jobs.worker.walls import Limits
+from jobs.worker.warm import WarmHelper
 
-ROOT = Path(__file__).resolve().parents[2]
-
-#: The helper's whole environment: hash seeds must not make results differ.
-_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 _START_SECONDS = 60
 _POLL_SECONDS = 0.2
 _KILL_SECONDS = 5
@@ -74,21 +71,24 @@ class Sandbox:
         self._limits = limits
         self._wall_seconds = wall_seconds
         self._lock = threading.Lock()
-        self._helper: _Helper | None = None
+        self._helper: WarmHelper | None = None
         self._closed = False
+        self._walls: tuple[str, ...] = ()
 
     def self_test(self, secret: Path) -> SelfTest:
         """Start the helper and try its walls; `secret` is a file a parser must not open."""
         with _Child(self._live_helper(), self._limits) as child:
-            readable = [str(ROOT / "jobs" / "worker" / "child.py")]
+            readable = [child_module.__file__]
             child.start({"self_test": str(secret), "readable": readable}, secret.parent)
-            child.wait(_START_SECONDS, lambda: False, lambda *_: None)
-            tested = child.verdict or {}
+            ending = child.wait(_START_SECONDS, lambda: False, lambda *_: None)
+        tested = ending.verdict
+        if tested is None:
+            raise SandboxLost(f"the sandbox's self-test failed: {ending.complaint[-200:]!r}")
+        self._walls = tuple(tested["walls"])
         hello = self._live_helper().hello
-        walls = [*tested.get("walls", [])]
-        if hello["without_network"]:
-            walls.append("namespaces")
-        return SelfTest(hello["parser_version"], tuple(walls), tuple(tested.get("unreadable", [])))
+        outer = ("namespaces",) if hello["without_network"] else ()
+        unreadable = tuple(tested["unreadable"])
+        return SelfTest(hello["parser_version"], (*self._walls, *outer), unreadable)
 
     def parse(
         self,
@@ -110,6 +110,7 @@ class Sandbox:
             "file_name": job.file_name,
             "options": dict(job.options),
             "readable": [str(job.source)],
+            "walls": self._walls,
         }
         with _Child(self._live_helper(), self._limits) as child:
             child.start(request, job.directory)
@@ -132,7 +133,7 @@ class Sandbox:
             if self._helper is not None:
                 self._helper.end()
 
-    def _live_helper(self) -> _Helper:
+    def _live_helper(self) -> WarmHelper:
         with self._lock:
             if self._closed:
                 raise Interrupted("the sandbox is closed")
@@ -140,57 +141,14 @@ class Sandbox:
                 if self._helper is not None:
                     log.warning("sandbox_helper_lost", exit=self._helper.process.poll())
                     self._helper.end()
-                self._helper = _Helper(self._command)
+                self._helper = WarmHelper(self._command)
             return self._helper
-
-
-class _Helper:
-    """One helper process and the socket to it."""
-
-    def __init__(self, command: list[str]) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                command,
-                stdin=theirs.fileno(),
-                env=_ENVIRONMENT,
-                cwd=ROOT,
-                start_new_session=True,
-            )
-        self._control.settimeout(_START_SECONDS)
-        try:
-            hello = self._control.recv(_DATAGRAM_BYTES)
-        except OSError as error:
-            self.end()
-            raise SandboxLost("the parsing helper did not start in time") from error
-        if not hello:
-            self.end()
-            raise SandboxLost("the parsing helper ended while starting")
-        self.hello: dict[str, Any] = json.loads(hello)
-        log.info("helper_started", helper_pid=self.process.pid)
-
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
-    def request(self, value: Mapping[str, Any], descriptors: list[int]) -> None:
-        try:
-            socket.send_fds(self._control, [json.dumps(value).encode()], descriptors)
-        except OSError as error:
-            raise SandboxLost("the parsing helper does not listen") from error
-
-    def end(self) -> None:
-        self._control.close()
-        try:
-            self.process.wait(_KILL_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
 
 class _Child:
     """One child of the helper, from request to ending."""
 
-    def __init__(self, helper: _Helper, limits: Limits) -> None:
+    def __init__(self, helper: WarmHelper, limits: Limits) -> None:
         self._helper = helper
         self._limits = limits
         self._open = ExitStack()

@@ -162,16 +162,14 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def supported() -> bool:
-    """Whether there is a filter for this machine."""
-    return platform.system() == "Linux" and platform.machine() in _AUDIT_ARCH
-
-
 def install() -> None:
     """Filter this process from here on, and everything it may start. Cannot be undone.
 
-    Raises OSError when the kernel refuses. Call it when single-threaded.
+    Raises OSError when the kernel refuses or there is no filter for this machine. Call it when
+    single-threaded.
     """
+    if platform.machine() not in _AUDIT_ARCH:
+        raise OSError(errno.ENOSYS, "no filter for this machine")
     code = build(platform.machine(), os.getpid())
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(code, len(code))

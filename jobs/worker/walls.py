@@ -12,8 +12,10 @@ import platform
 import resource
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from jobs.worker import landlock, seccomp
@@ -60,18 +62,21 @@ def hide_from_children() -> None:
 
 
 def leave_network() -> bool:
-    """Move this single-threaded process into namespaces without network; False if not allowed."""
+    """Move this single-threaded process into namespaces without network; False if not allowed.
+
+    Tried in a fork first: a half-made user namespace would leave the process without its files.
+    """
     if platform.system() != "Linux":
         return False
-    user, group = os.geteuid(), os.getegid()
-    if _unshare(_CLONE_NEWNET | _CLONE_NEWIPC):
-        return True
-    if not _unshare(_CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(0 if _enter_namespaces() else 1)
+        finally:
+            os._exit(1)
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
         return False
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-    return True
+    return _enter_namespaces()
 
 
 def die_with_parent() -> None:
@@ -91,12 +96,16 @@ def enclose(limits: Limits, readable: Iterable[Path]) -> list[str]:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _drop_capabilities()
     _prctl(_PR_SET_DUMPABLE, 0)
-    if landlock.version() >= 1:
-        landlock.restrict([*python_paths(), *map(Path, _SYSTEM_PATHS), *readable])
-        up.append("landlock")
-    if seccomp.supported():
-        seccomp.install()
-        up.append("seccomp")
+    paths = [*python_paths(), *map(Path, _SYSTEM_PATHS), *readable]
+    put_up: Callable[[], None]
+    for name, put_up in (
+        ("landlock", partial(landlock.restrict, paths)),
+        ("seccomp", seccomp.install),
+    ):
+        # A kernel without it says so here; the self-test decides whether that is enough.
+        with suppress(OSError):
+            put_up()
+            up.append(name)
     return up
 
 
@@ -131,6 +140,18 @@ def _drop_capabilities() -> None:
     if libc.capset(header, bytes(24)) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def _enter_namespaces() -> bool:
+    user, group = os.geteuid(), os.getegid()
+    if _unshare(_CLONE_NEWNET | _CLONE_NEWIPC):
+        return True
+    if not _unshare(_CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC):
+        return False
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    return True
 
 
 def _unshare(flags: int) -> bool:
