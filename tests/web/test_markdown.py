@@ -46,6 +46,12 @@ def test_headings_stand_below_those_of_the_page_and_tables_are_drawn() -> None:
     assert "<td>1</td>" in html
 
 
+def test_line_breaks_in_cells_are_drawn_and_those_in_code_are_not() -> None:
+    html = str(render("| a |\n| --- |\n| 1<br>2<b> |\n\n`<br>`"))
+    assert re.search(r"<td>1<br ?/?>\s*2&lt;b&gt;</td>", html)
+    assert "<code>&lt;br&gt;</code>" in html
+
+
 def test_blank_and_overlong_pages_are_left_to_plain_text() -> None:
     assert render("  \n") is None
     assert render("x" * (MAX_CHARS + 1)) is None
