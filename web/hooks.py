@@ -6,10 +6,9 @@ Standard Webhooks 1.0. What the import's state is decides; a receipt is not kept
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import structlog
 from flask import Blueprint, request
@@ -18,7 +17,7 @@ from werkzeug.wrappers import Response
 
 from jobs.errors import ObjectMissing, SignatureInvalid
 from jobs.messages import Report, ReportAnswer, ReportEvent, ResultRef
-from jobs.results import read_result
+from jobs.result_files import ResultFile
 from jobs.signing import verify
 from models import transitions
 from models.ids import is_id
@@ -115,7 +114,7 @@ def _answer(report: Report, applied: Applied) -> Response:
 def _fetched_result(type: ImportType, report: Report, ref: ResultRef, path: Path) -> ReportedResult:
     """Download the result object, check it through, and describe it for the transaction.
 
-    Raises StorageUnavailable, ObjectCorrupt, WebError("report_mismatch").
+    Raises StorageUnavailable, ObjectCorrupt, ReportInvalid, WebError("report_mismatch").
     """
     try:
         services().storage.fetch_result(
@@ -123,35 +122,14 @@ def _fetched_result(type: ImportType, report: Report, ref: ResultRef, path: Path
         )
     except ObjectMissing as error:
         raise WebError("report_mismatch", errors=[{"pointer": "/result"}]) from error
-    limit_bytes = services().settings.max_result_bytes
-    document: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
-    for kind, value in read_result(path, limit_bytes):
-        if kind == "document":
-            document = value
-        elif kind != "page":
-            rest[kind] = value
-    if document.get("type") != type or (type == ImportType.CODE2DES and len(rest) != 2):
-        raise WebError("report_mismatch", errors=[{"pointer": "/result"}])
+    file = ResultFile(path, services().settings.max_result_bytes)
+    contents = file.check(type)
     return ReportedResult(
         sha256=ref.sha256,
         detected_type=ref.detected_type,
         page_count=ref.page_count,
-        document=document,
-        pages=StoredPages(path, limit_bytes) if type == ImportType.PAGE_IMPORT else None,
-        design=rest.get("design"),
-        markdown=rest.get("markdown"),
+        document=contents.document,
+        pages=file if type == ImportType.PAGE_IMPORT else None,
+        design=contents.design,
+        markdown=contents.markdown,
     )
-
-
-@dataclass(frozen=True)
-class StoredPages:
-    """The pages of a checked result, read from disk as often as the transaction is tried."""
-
-    path: Path
-    limit_bytes: int
-
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        for kind, value in read_result(self.path, self.limit_bytes):
-            if kind == "page":
-                yield value

@@ -15,6 +15,7 @@ from models.states import ImportType
 from web import csrf
 from web.answers import checked_id
 from web.auth import current_subject, session
+from web.downloads import source_download
 from web.formats import EXTENSIONS
 from web.intake import accept
 from web.services import services
@@ -131,6 +132,14 @@ def code2des(type: ImportType, child_id: str) -> Response:
         history = events.list_events(subject, child_id)
     page = render_template("code2des.html", child=view, design=design, events=history)
     return make_response(page)
+
+
+@blueprint.get("/imports/<child_id>/source", defaults={"type": ImportType.PAGE_IMPORT})
+@blueprint.get("/code2des/<child_id>/source", defaults={"type": ImportType.CODE2DES})
+@session
+def source(type: ImportType, child_id: str) -> Response:
+    """Return the original file as a download."""
+    return source_download(children.get_child(current_subject().id, type, checked_id(child_id)))
 
 
 @blueprint.post("/imports/<child_id>/cancel", defaults={"type": ImportType.PAGE_IMPORT})

@@ -125,6 +125,7 @@ def child_links(type: str, child_id: str, batch_id: str) -> dict[str, str]:
         "self": base,
         "batch": f"/api/v1/batches/{batch_id}",
         result: f"{base}/{result}",
+        "source": f"{base}/source",
         "events": f"{base}/events",
         "cancel": f"{base}/cancel",
         "retry": f"{base}/retry",

@@ -12,6 +12,7 @@ from models.states import ImportType
 from web import payloads
 from web.answers import accepted_answer, checked_id, json_answer, paging
 from web.auth import bearer, current_subject
+from web.downloads import source_download
 from web.errors import WebError
 from web.intake import accept
 from web.languages import language
@@ -72,6 +73,14 @@ def design(child_id: str) -> Response:
         return response
     markdown = {"ja": view.markdown_ja, "en": view.markdown_en}
     return json_answer({"design": view.design, "markdown": markdown})
+
+
+@blueprint.get("/imports/<child_id>/source", defaults=_IMPORTS)
+@blueprint.get("/code2des/<child_id>/source", defaults=_CODE2DES)
+@bearer
+def source(type: ImportType, child_id: str) -> Response:
+    """Return the original file as a download."""
+    return source_download(children.get_child(current_subject().id, type, checked_id(child_id)))
 
 
 @blueprint.get("/imports/<child_id>/events", defaults=_IMPORTS)
