@@ -173,6 +173,13 @@ class Storage:
             return str(entry["Key"]).removeprefix(prefix), int(entry["Size"])
         return None
 
+    def list_results(self, child_id: str) -> Iterator[tuple[str, str, int]]:
+        """Yield (parser version, sha256, size) of every stored result of a child."""
+        prefix = f"imports/{child_id}/results/"
+        for entry in self._list(Prefix=prefix):
+            version, _, sha256 = str(entry["Key"]).removeprefix(prefix).rpartition("-")
+            yield version, sha256, int(entry["Size"])
+
     def fetch_result(
         self,
         child_id: str,

@@ -50,7 +50,7 @@ def main() -> int:
     stop = threading.Event()
     _stop_on_signals(stop)
 
-    queue = QueueClient(settings)
+    queue, storage = QueueClient(settings), Storage(settings)
     dispatcher = Dispatcher(queue, Breaker(), settings, stop)
     dispatch = DispatchTick(dispatcher)
     watch = Watch()
@@ -61,8 +61,8 @@ def main() -> int:
         settings,
         dispatch,
         Sweeper(queue, settings),
-        DeadLetters(queue),
-        Janitor(Storage(settings), settings),
+        DeadLetters(queue, storage),
+        Janitor(storage, settings),
     )
     for tick in ticks:
         scheduler.add_job(watch.guard(tick), "interval", seconds=tick.period_seconds, id=tick.name)

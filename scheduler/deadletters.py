@@ -6,13 +6,25 @@ durable copy. What does not decode or is unknown stays where it is, counted and 
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import structlog
 
-from jobs.errors import QueueUnavailable
+from jobs.errors import (
+    ObjectCorrupt,
+    ObjectMissing,
+    QueueUnavailable,
+    ReportInvalid,
+    StorageUnavailable,
+)
 from jobs.queue import DeadLetter, QueueClient
-from models import verdicts
+from jobs.result_files import ResultContents, ResultFile
+from jobs.storage import Storage
+from models import transitions, verdicts
 from models.errors import NotFound
 from models.states import ImportType
+from models.transitions import ReportedResult
 
 log = structlog.get_logger(__name__)
 
@@ -20,20 +32,24 @@ log = structlog.get_logger(__name__)
 class DeadLetters:
     """Drains both dead-letter queues. Safe in many schedulers at once: verdicts are guarded."""
 
-    def __init__(self, queue: QueueClient) -> None:
+    def __init__(
+        self, queue: QueueClient, storage: Storage, *, max_result_bytes: int = 512 << 20
+    ) -> None:
         self._queue = queue
+        self._storage = storage
+        self._max_result_bytes = max_result_bytes
 
     def drain(self) -> int:
         """Settle one receive of each DLQ; returns how many copies were deleted.
 
-        An SQS outage ends the pass; the next one goes on.
+        An outage of SQS or S3 ends the pass; the next one goes on.
         """
         settled = 0
         for import_type in ImportType:
             try:
                 letters = self._queue.receive_dead(import_type)
                 settled += sum(self._settle(import_type, letter) for letter in letters)
-            except QueueUnavailable as error:
+            except (QueueUnavailable, StorageUnavailable) as error:
                 log.warning("dead_letters_unreadable", queue=str(import_type), reason=str(error))
         return settled
 
@@ -41,11 +57,54 @@ class DeadLetters:
         if letter.message is None or letter.message.type != import_type:
             log.error("dead_letter_unknown", import_id=letter.import_id, queue=str(import_type))
             return 0
+        child_id = letter.message.import_id
         try:
-            verdict = verdicts.settle_dead_letter(import_type, letter.message.import_id)
+            found = self._apply_stored_result(import_type, child_id)
+            verdict = found or verdicts.settle_dead_letter(import_type, child_id)
         except NotFound:
             log.error("dead_letter_unknown", import_id=letter.import_id, queue=str(import_type))
             return 0
         self._queue.delete_dead(import_type, letter.receipt)
         log.warning("dead_letter_settled", import_id=letter.import_id, verdict=verdict)
         return 1
+
+    def _apply_stored_result(self, import_type: ImportType, child_id: str) -> str | None:
+        """Complete a live import whose result was stored and whose report was lost.
+
+        Raises NotFound, StorageUnavailable.
+        """
+        if transitions.current(import_type, child_id).terminal:
+            return None
+        for version, sha256, size_bytes in self._storage.list_results(child_id):
+            with tempfile.TemporaryDirectory(prefix="torikomi-dead-letter-") as directory:
+                path = Path(directory) / "result"
+                try:
+                    self._storage.fetch_result(child_id, version, sha256, size_bytes, path)
+                    file = ResultFile(path, self._max_result_bytes)
+                    contents = file.check(import_type)
+                except (ObjectCorrupt, ObjectMissing, ReportInvalid) as error:
+                    log.warning("stored_result_unusable", import_id=child_id, reason=error.code)
+                    continue
+                applied = transitions.apply_report(
+                    type=import_type,
+                    child_id=child_id,
+                    event="completed",
+                    run=None,
+                    result=_reported(import_type, sha256, contents, file),
+                )
+                return "completed" if applied.applied else None
+        return None
+
+
+def _reported(
+    import_type: ImportType, sha256: str, contents: ResultContents, file: ResultFile
+) -> ReportedResult:
+    return ReportedResult(
+        sha256=sha256,
+        detected_type=str(contents.document.get("detected_type", "")),
+        page_count=contents.document.get("page_count"),
+        document=contents.document,
+        pages=file if import_type is ImportType.PAGE_IMPORT else None,
+        design=contents.design,
+        markdown=contents.markdown,
+    )

@@ -15,7 +15,7 @@ from flask import Blueprint, request
 from structlog.contextvars import bind_contextvars
 from werkzeug.wrappers import Response
 
-from jobs.errors import ObjectMissing, SignatureInvalid
+from jobs.errors import ObjectMissing, ReportInvalid, SignatureInvalid
 from jobs.messages import Report, ReportAnswer, ReportEvent, ResultRef
 from jobs.result_files import ResultFile
 from jobs.signing import verify
@@ -114,7 +114,7 @@ def _answer(report: Report, applied: Applied) -> Response:
 def _fetched_result(type: ImportType, report: Report, ref: ResultRef, path: Path) -> ReportedResult:
     """Download the result object, check it through, and describe it for the transaction.
 
-    Raises StorageUnavailable, ObjectCorrupt, ReportInvalid, WebError("report_mismatch").
+    Raises StorageUnavailable, ObjectCorrupt, WebError("report_mismatch").
     """
     try:
         services().storage.fetch_result(
@@ -123,7 +123,11 @@ def _fetched_result(type: ImportType, report: Report, ref: ResultRef, path: Path
     except ObjectMissing as error:
         raise WebError("report_mismatch", errors=[{"pointer": "/result"}]) from error
     file = ResultFile(path, services().settings.max_result_bytes)
-    contents = file.check(type)
+    try:
+        contents = file.check(type)
+    except ReportInvalid as error:
+        log.warning("result_invalid", reason=str(error))
+        raise WebError("report_mismatch", errors=[{"pointer": "/result"}]) from error
     return ReportedResult(
         sha256=ref.sha256,
         detected_type=ref.detected_type,

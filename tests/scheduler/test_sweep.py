@@ -2,11 +2,15 @@
 
 import base64
 import json
+from pathlib import Path
 
 import boto3
 import pytest
 
 from jobs.messages import JobMessage, encode_message
+from jobs.results import pack_result
+from jobs.settings import StorageSettings
+from jobs.storage import Storage
 from models import outbox
 from scheduler.deadletters import DeadLetters
 from scheduler.sweeper import Sweeper
@@ -93,16 +97,44 @@ def test_a_dead_letter_of_an_interrupted_import_starts_a_new_run_and_goes(queue)
     _, (child_id,) = register()
     report(child_id, "processing", run=None)
     send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
-    assert DeadLetters(queue).drain() == 1
+    assert DeadLetters(queue, Storage(StorageSettings())).drain() == 1
     assert (child(child_id)["status"], child(child_id)["run"]) == ("queued", 2)
     assert dead_count() == 0
+
+
+def store_result(child_id: str, directory: Path, type: str = "page_import") -> None:
+    """Store a result as a worker does before its last report."""
+    document = {"schema": 1, "type": type, "detected_type": "text", "page_count": 1}
+    page = {"number": 1, "text": "頁", "markdown": "頁", "tables": [], "warnings": []}
+    lines = directory / "lines"
+    lines.write_text(json.dumps({"document": document}) + "\n" + json.dumps({"page": page}) + "\n")
+    pack_result(lines, directory / "packed")
+    Storage(StorageSettings()).put_result(child_id, "1", directory / "packed")
+
+
+def test_a_dead_letter_whose_result_was_stored_completes_its_import(queue, tmp_path):
+    _, (child_id,) = register()
+    report(child_id, "processing", run=None)
+    store_result(child_id, tmp_path)
+    send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
+    assert DeadLetters(queue, Storage(StorageSettings())).drain() == 1
+    assert (child(child_id)["status"], child(child_id)["page_count"]) == ("completed", 1)
+    assert dead_count() == 0
+
+
+def test_a_stored_result_of_another_kind_is_not_applied(queue, tmp_path):
+    _, (child_id,) = register()
+    store_result(child_id, tmp_path, type="code2des")
+    send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
+    DeadLetters(queue, Storage(StorageSettings())).drain()
+    assert (child(child_id)["status"], child(child_id)["run"]) == ("queued", 2)
 
 
 def test_a_dead_letter_after_the_third_run_fails_the_import(queue):
     _, (child_id,) = register()
     change("UPDATE page_import SET run = 3")
     send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
-    DeadLetters(queue).drain()
+    DeadLetters(queue, Storage(StorageSettings())).drain()
     assert child(child_id)["error_code"] == "dead_lettered"
 
 
@@ -110,7 +142,7 @@ def test_a_dead_letter_of_a_settled_import_just_goes(queue):
     _, (child_id,) = register()
     report(child_id, "completed")
     send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
-    assert DeadLetters(queue).drain() == 1
+    assert DeadLetters(queue, Storage(StorageSettings())).drain() == 1
     assert child(child_id)["status"] == "completed"
     assert dead_count() == 0
 
@@ -121,7 +153,7 @@ def test_a_dead_letter_of_a_settled_import_just_goes(queue):
 )
 def test_an_undecodable_dead_letter_stays(queue, database, body):
     send_dead(body)
-    assert DeadLetters(queue).drain() == 0
+    assert DeadLetters(queue, Storage(StorageSettings())).drain() == 0
     assert dead_count() == 1
 
 
@@ -129,7 +161,7 @@ def test_a_dead_letter_of_an_unknown_import_stays(queue):
     _, (child_id,) = register()
     message = item_of(child_id)["message"] | {"import_id": "01a22d6b-50f3-764f-a94b-c4fec0864ceb"}
     send_dead(encode_message(JobMessage.from_json(json.loads(json.dumps(message)))))
-    assert DeadLetters(queue).drain() == 0
+    assert DeadLetters(queue, Storage(StorageSettings())).drain() == 0
     assert dead_count() == 1
 
 

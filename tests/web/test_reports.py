@@ -182,7 +182,7 @@ def test_a_result_that_is_not_what_the_report_says_changes_nothing(
     wrong = put_result(storage, tmp_path, child_id, {"document": {"type": "code2des"}})
     assert send(client, report(child_id, "completed", run=1, result=wrong)).status_code == 422
     bomb = put_result(storage, tmp_path, child_id, {"page": {}})
-    assert send(client, report(child_id, "completed", run=1, result=bomb)).status_code == 400
+    assert send(client, report(child_id, "completed", run=1, result=bomb)).status_code == 422
     assert rows("SELECT status FROM page_import") == [{"status": "queued"}]
 
 
