@@ -7,7 +7,8 @@ concern (one child process per file). A page that fails becomes a warning, not t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -17,7 +18,8 @@ from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.document import MAX_PAGES, Document, Heading, Page, Source
 from jobs.parsing.page_import.language import guess_language
 from jobs.parsing.page_import.pdf_blocks import Style, find_blocks, write_markdown, write_text
-from jobs.parsing.page_import.pdf_characters import is_vertical, read_lines
+from jobs.parsing.page_import.pdf_characters import Line, is_vertical, read_lines
+from jobs.parsing.page_import.pdf_fonts import has_japanese_font, uses_outside_font
 from jobs.parsing.page_import.pdf_vertical import read_columns
 
 _ERR_PASSWORD = 4
@@ -37,10 +39,11 @@ def read(source: Source) -> Document:
     if count > MAX_PAGES:
         raise ParseError("pages_exceeded", f"{count} pages; at most {MAX_PAGES} are read.")
     outline = _outline(pdf)
-    style, sample = _sample(pdf, count, source)
+    sheets = _sample(pdf, count, source)
+    sample = "\n".join(line.text for sheet in sheets.values() if sheet for line in sheet.lines)
     return Document(
         page_count=count,
-        pages=_pages(pdf, count, style, outline),
+        pages=_pages(pdf, count, sheets, outline),
         title=_metadata(pdf, "Title"),
         author=_metadata(pdf, "Author"),
         language=guess_language(sample),
@@ -93,61 +96,91 @@ def _heading(bookmark: Any) -> Heading:
     return Heading(title=title, level=bookmark.level + 1, page=page)
 
 
-def _sample(pdf: Any, count: int, source: Source) -> tuple[Style, str]:
-    """Read some pages to learn the size of body text, the sizes above it, and the language."""
-    sizes: Counter[float] = Counter()
-    texts: list[str] = []
-    step = max(1, count // _SAMPLE_PAGES)
-    for index in range(0, count, step):
+def _sample(pdf: Any, count: int, source: Source) -> dict[int, _Sheet | None]:
+    """Read some pages early, to learn from them; they are not read again."""
+    sheets: dict[int, _Sheet | None] = {}
+    for index in range(0, count, max(1, count // _SAMPLE_PAGES)):
         source.budget.check()
-        try:
-            page = pdf[index]
-            textpage = page.get_textpage()
-        except pdfium.PdfiumError:
-            continue
-        for line in read_lines(textpage):
+        sheets[index] = _read_sheet(pdf, index)
+    return sheets
+
+
+def _style(sheets: Iterable[_Sheet | None]) -> Style:
+    sizes: Counter[float] = Counter()
+    for sheet in sheets:
+        for line in sheet.lines if sheet else ():
             sizes[line.size] += len(line.text)
-            texts.append(line.text)
-        textpage.close()
-        page.close()
-    return Style.from_sizes(sizes), "\n".join(texts)
+    return Style.from_sizes(sizes)
 
 
-def _pages(pdf: Any, count: int, style: Style, outline: list[Heading]) -> Iterator[Page]:
+@dataclass(frozen=True)
+class _Sheet:
+    """What pdfium gives for one page."""
+
+    lines: list[Line]
+    width: float
+    height: float
+    is_vertical: bool
+    lacks_font: bool
+
+
+def _read_sheet(pdf: Any, index: int) -> _Sheet | None:
+    """Return the content of a page, or None when it is damaged."""
+    try:
+        page = pdf[index]
+        width, height = page.get_size()
+        textpage = page.get_textpage()
+    except pdfium.PdfiumError:
+        return None
+    vertical = is_vertical(textpage)
+    sheet = _Sheet(
+        lines=read_columns(textpage) if vertical else read_lines(textpage),
+        width=round(width, 2),
+        height=round(height, 2),
+        is_vertical=vertical,
+        lacks_font=not has_japanese_font() and uses_outside_font(page),
+    )
+    textpage.close()
+    page.close()
+    return sheet
+
+
+def _pages(
+    pdf: Any, count: int, sheets: dict[int, _Sheet | None], outline: list[Heading]
+) -> Iterator[Page]:
+    style = _style(sheets.values())
     titles: dict[int, dict[str, int]] = {}
     for entry in outline:
         if entry.page is not None:
             titles.setdefault(entry.page, {})[_key(entry.title)] = entry.level
-    for number in range(1, count + 1):
-        yield _page(pdf, number, style, titles.get(number, {}))
+    for index in range(count):
+        sheet = sheets.pop(index) if index in sheets else _read_sheet(pdf, index)
+        yield _page(sheet, index + 1, style, titles.get(index + 1, {}))
 
 
-def _page(pdf: Any, number: int, style: Style, titles: dict[str, int]) -> Page:
-    try:
-        page = pdf[number - 1]
-        width, height = page.get_size()
-        textpage = page.get_textpage()
-    except pdfium.PdfiumError:
+def _page(sheet: _Sheet | None, number: int, style: Style, titles: dict[str, int]) -> Page:
+    if sheet is None:
         warning = "page_failed: this page is damaged and could not be read."
         return Page(number=number, text="", markdown="", warnings=[warning])
-    vertical = is_vertical(textpage)
-    lines = read_columns(textpage) if vertical else read_lines(textpage)
-    blocks = find_blocks(lines, style, lambda text: titles.get(_key(text)))
+    blocks = find_blocks(sheet.lines, style, lambda text: titles.get(_key(text)))
     text = write_text(blocks)
     warnings = []
     if not text.strip():
         warnings.append("no_text_layer: this page has no text; it may be a scanned image.")
-    if vertical:
+    if sheet.is_vertical:
         warnings.append("vertical_text: columns were read from right to left.")
-    textpage.close()
-    page.close()
+    if sheet.lacks_font:
+        warnings.append(
+            "font_missing: the page uses a font that is neither embedded nor installed here; "
+            "Japanese text may be lost."
+        )
     return Page(
         number=number,
         text=text,
         markdown=write_markdown(blocks),
         warnings=warnings,
-        width=round(width, 2),
-        height=round(height, 2),
+        width=sheet.width,
+        height=sheet.height,
     )
 
 

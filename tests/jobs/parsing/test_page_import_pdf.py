@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pypdfium2 as pdfium
 import pytest
 
 from jobs.parsing import ParseError
+from jobs.parsing.page_import.pdf_fonts import contains_japanese_font, uses_outside_font
 from tests.jobs.parsing.pdf_files import pdf, text
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -138,3 +140,13 @@ def test_one_bad_page_is_a_warning_and_the_others_are_read(imported):
     assert len(found) == 2
     assert found[1]["text"] == "二頁"
     assert found[0]["warnings"]
+
+
+def test_a_missing_japanese_font_would_be_seen(tmp_path, corpus):
+    assert not contains_japanese_font([tmp_path, tmp_path / "none"])
+    (tmp_path / "ipam.ttf").touch()
+    assert contains_japanese_font([tmp_path])
+    with pdfium.PdfDocument(corpus("pdf/noembed-sjis.pdf")) as document:
+        assert uses_outside_font(document[0])
+    with pdfium.PdfDocument(corpus("pdf/jsverb.pdf")) as document:
+        assert not uses_outside_font(document[0])
