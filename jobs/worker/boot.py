@@ -7,6 +7,7 @@ within 20 seconds.
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import socket
 import threading
@@ -96,7 +97,12 @@ class Process:
         self._stop = threading.Event()
         self._status = 0
         self._gate = Gate()
-        self._temp_root = TempRoot(settings.worker_temp_dir)
+        try:
+            self._temp_root = TempRoot(settings.worker_temp_dir)
+        except OSError as error:
+            raise RefusedToStart(
+                f"No temporary directory can be made ({error.strerror}): set WORKER_TEMP_DIR."
+            ) from error
         limits = walls.Limits(
             cpu_seconds=settings.parse_cpu_seconds,
             memory_bytes=settings.parse_memory_bytes,
@@ -106,7 +112,7 @@ class Process:
             settings.queues(), limits, wall_seconds=settings.parse_wall_seconds, parsers=parsers
         )
         self._reporter = Reporter(settings)
-        self._broker = LeasedBroker(settings, self._gate)
+        self._broker = LeasedBroker(settings, self._gate, self._stop)
 
     def run(self) -> int:
         """Start everything, wait for a signal or a stall, stop everything."""
@@ -149,6 +155,8 @@ class Process:
         self._stop.set()
 
     def _test_sandbox(self) -> SelfTest:
+        if platform.system() != "Linux":
+            raise RefusedToStart("Files are parsed in a sandbox that only Linux has.")
         with self._temp_root.job() as directory:
             secret = directory / "secret"
             secret.write_text("a parser must not read this")
@@ -212,7 +220,7 @@ class Process:
         last.start()
         deadline = time.monotonic() + self._settings.stop_seconds
         for consumer in self._broker.consumers.values():
-            consumer.stop()
+            consumer.wake()
         for receiving in worker.consumers.values():
             receiving.stop()
         for working in worker.workers:

@@ -6,6 +6,7 @@ done and deletes it; AgeLimit and TimeLimit would delete or interrupt messages b
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NoReturn
 
 import dramatiq
@@ -27,9 +28,12 @@ class NothingIsSent(PermanentError):
 
 
 class LeasedBroker(SQSBroker):
-    """Gives each queue one LeasedConsumer for the life of the process."""
+    """Gives each queue one LeasedConsumer for the life of the process.
 
-    def __init__(self, settings: WorkerSettings, gate: Gate) -> None:
+    Once `stop` is set nothing is received, and what is left is visible again at once.
+    """
+
+    def __init__(self, settings: WorkerSettings, gate: Gate, stop: threading.Event) -> None:
         super().__init__(
             namespace=settings.queue_namespace,
             middleware=[Retries(max_retries=0)],
@@ -40,13 +44,19 @@ class LeasedBroker(SQSBroker):
         self.consumers: dict[str, LeasedConsumer] = {}
         self._settings = settings
         self._gate = gate
+        self._stop = stop
 
     def open_queue(self, queue: str) -> LeasedConsumer:
         """Look a queue up and make its consumer. Raises QueueUnavailable."""
         if queue not in self.consumers:
             url = self.leases.url(queue_name(self._settings.queue_namespace, queue))
             self.consumers[queue] = LeasedConsumer(
-                queue, url, self.leases, self._settings, self._gate
+                queue,
+                url,
+                self.leases,
+                settings=self._settings,
+                gate=self._gate,
+                stop=self._stop,
             )
         return self.consumers[queue]
 

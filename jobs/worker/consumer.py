@@ -53,7 +53,14 @@ class LeasedConsumer(SQSConsumer):
     """
 
     def __init__(
-        self, queue: str, url: str, leases: Leases, settings: WorkerSettings, gate: Gate
+        self,
+        queue: str,
+        url: str,
+        leases: Leases,
+        *,
+        settings: WorkerSettings,
+        gate: Gate,
+        stop: threading.Event,
     ) -> None:
         # Not SQSConsumer's own: that one wants a boto3 resource, which threads must not share.
         self.queue_name = queue
@@ -66,7 +73,7 @@ class LeasedConsumer(SQSConsumer):
         self._held: dict[str, HeldMessage] = {}
         self._changed = threading.Condition()
         self._ready: deque[HeldMessage] = deque()
-        self._stopping = False
+        self._stop = stop
 
     def __next__(self) -> HeldMessage | None:
         """Return the next message, or None after waiting for a while; never raises."""
@@ -87,7 +94,7 @@ class LeasedConsumer(SQSConsumer):
 
     def nack(self, message: HeldMessage) -> None:
         """Leave a failed message in the queue, visible after its back-off (at once on a stop)."""
-        seconds = 0 if self._stopping else self.backoff_seconds(message.delivery)
+        seconds = 0 if self._stop.is_set() else self.backoff_seconds(message.delivery)
         self._give_back(message, seconds)
 
     def requeue(self, messages: Iterable[HeldMessage]) -> None:
@@ -100,10 +107,9 @@ class LeasedConsumer(SQSConsumer):
         while self._ready:
             self._give_back(self._ready.popleft(), 0)
 
-    def stop(self) -> None:
-        """Receive nothing more; what is left from now on is visible at once."""
+    def wake(self) -> None:
+        """Have a waiting consumer thread look at the stop event."""
         with self._changed:
-            self._stopping = True
             self._changed.notify_all()
 
     def abandon(self) -> None:
@@ -130,7 +136,7 @@ class LeasedConsumer(SQSConsumer):
     def _wait_for_slot(self) -> int:
         with self._changed:
             free = self.slots - len(self._held)
-            if free > 0 and self._gate.is_open() and not self._stopping:
+            if free > 0 and self._gate.is_open() and not self._stop.is_set():
                 return free
             self._changed.wait(_IDLE_SECONDS)
             return 0
@@ -221,7 +227,7 @@ class LeasedConsumer(SQSConsumer):
 
     def _repeat(self, what: str, message: HeldMessage, call: Callable[[], None]) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
-            if self._stopping and attempt > _STOPPING_ATTEMPTS:
+            if self._stop.is_set() and attempt > _STOPPING_ATTEMPTS:
                 return
             try:
                 call()
@@ -237,7 +243,7 @@ class LeasedConsumer(SQSConsumer):
                     reason=error.reason,
                 )
             if attempt < _ATTEMPTS:
-                time.sleep(0.1 if self._stopping else _RETRY_SECONDS)
+                time.sleep(0.1 if self._stop.is_set() else _RETRY_SECONDS)
 
     def _let_go(self, message: HeldMessage) -> None:
         self.touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -25,6 +26,9 @@ _CONNECT_SECONDS = 3
 _READ_SECONDS = 15
 _LEAVE_SECONDS = 2
 _REFUSED = frozenset({400, 405, 411, 413, 415, 422})
+
+#: https://www.w3.org/TR/trace-context/#traceparent-header
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +54,7 @@ class Reporter:
         """
         body = report.to_bytes()
         headers = sign(self._secrets, message_id, int(time.time()), body)
-        if report.traceparent is not None:
+        if report.traceparent and _TRACEPARENT.fullmatch(report.traceparent):
             headers["traceparent"] = report.traceparent
         try:
             response = self._client.post(f"/webhooks/{report.type}", content=body, headers=headers)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 
 from jobs.settings import WorkerSettings
@@ -51,6 +52,12 @@ def test_a_worker_waits_for_an_sqs_that_does_not_answer_and_can_be_stopped(worke
     assert worker.stop() == 0
 
 
+def test_a_worker_without_a_place_for_temporary_files_refuses_to_start(workers, tmp_path):
+    reason = refusal(workers.launch(WORKER_TEMP_DIR=str(tmp_path / "nowhere")))
+
+    assert "WORKER_TEMP_DIR" in reason
+
+
 def test_a_worker_whose_parsers_do_not_load_refuses_to_start(workers):
     worker = workers.launch(parsers="tests.jobs.no_such_parsers")
 
@@ -88,7 +95,7 @@ def test_messages_that_wait_while_nothing_is_taken_call_the_supervisor(account):
         web_url="http://127.0.0.1:9",
     )
     gate = Gate()
-    broker = LeasedBroker(settings, gate)
+    broker = LeasedBroker(settings, gate, threading.Event())
     consumer = broker.open_queue("page_import")
     stalls: list[float] = []
     watchdog = Watchdog(

@@ -1,6 +1,7 @@
 """S3, SQS and the web fail for a while: nothing fails for it and no receive is burnt."""
 
 import socket
+import threading
 import time
 
 import pytest
@@ -114,6 +115,27 @@ def test_receives_that_fail_do_not_make_a_worker_take_more_than_it_can_hold(
 
     eventually(all_ended, seconds=25)
     assert lowest >= 4
+
+
+def test_a_worker_that_waits_for_a_silent_web_still_stops_in_time(account, web, workers):
+    worker = workers.start(STOP_SECONDS="2", VISIBILITY_SECONDS="60", HEARTBEAT_SECONDS="20")
+    asked, answered = threading.Event(), threading.Event()
+
+    def silence(report: object) -> int:
+        asked.set()
+        answered.wait(15)
+        return 503
+
+    web.fault = silence
+    account.submit("text x")
+    assert asked.wait(10)
+    began = time.monotonic()
+
+    assert worker.stop() == 0
+
+    answered.set()
+    assert time.monotonic() - began < 10
+    assert account.visible() == 1
 
 
 def test_a_lost_receipt_is_logged_and_the_slot_is_free_again(account, web, workers):
