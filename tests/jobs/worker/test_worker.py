@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 from jobs.messages import ReportEvent
 from jobs.results import read_result
@@ -72,3 +73,22 @@ def test_a_work_longer_than_the_visibility_is_done_once(account, web, workers):
     eventually(lambda: web.ended.get(import_id))
     eventually(lambda: account.count() == 0)
     assert web.events(import_id) == ["processing", "completed"]
+
+
+def test_a_60_megabyte_file_never_lies_in_the_memory_of_the_worker(room):
+    account, web, worker = room.account, room.web, room.worker
+    warm = account.submit("text warm")
+    eventually(lambda: web.ended.get(warm))
+    before = peak_bytes(worker)
+
+    import_id = account.send(account.store(b"text large\n" + bytes(60 << 20)))
+
+    report = eventually(lambda: web.ended.get(import_id), seconds=30)
+    assert report.event is ReportEvent.COMPLETED
+    assert peak_bytes(worker) - before <= 24 << 20
+
+
+def peak_bytes(worker) -> int:
+    status = Path(f"/proc/{worker.process.pid}/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
