@@ -17,9 +17,16 @@ from jobs.parsing.cleaning import clean
 from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.document import MAX_PAGES, Document, Heading, Page, Source
 from jobs.parsing.page_import.language import guess_language
-from jobs.parsing.page_import.pdf_blocks import Style, find_blocks, write_markdown, write_text
+from jobs.parsing.page_import.pdf_blocks import (
+    Block,
+    Style,
+    find_blocks,
+    write_markdown,
+    write_text,
+)
 from jobs.parsing.page_import.pdf_characters import Line, is_vertical, read_lines
 from jobs.parsing.page_import.pdf_fonts import has_japanese_font, uses_outside_font
+from jobs.parsing.page_import.pdf_tables import RuledTable, find_tables, split_at_tables
 from jobs.parsing.page_import.pdf_vertical import read_columns
 
 _ERR_PASSWORD = 4
@@ -120,6 +127,7 @@ class _Sheet:
     lines: list[Line]
     width: float
     height: float
+    tables: list[RuledTable]
     is_vertical: bool
     lacks_font: bool
 
@@ -137,6 +145,7 @@ def _read_sheet(pdf: Any, index: int) -> _Sheet | None:
         lines=read_columns(textpage) if vertical else read_lines(textpage),
         width=round(width, 2),
         height=round(height, 2),
+        tables=[] if vertical else find_tables(page, textpage),
         is_vertical=vertical,
         lacks_font=not has_japanese_font() and uses_outside_font(page),
     )
@@ -162,7 +171,11 @@ def _page(sheet: _Sheet | None, number: int, style: Style, titles: dict[str, int
     if sheet is None:
         warning = "page_failed: this page is damaged and could not be read."
         return Page(number=number, text="", markdown="", warnings=[warning])
-    blocks = find_blocks(sheet.lines, style, lambda text: titles.get(_key(text)))
+    blocks: list[Block] = []
+    for lines, table in split_at_tables(sheet.lines, sheet.tables):
+        blocks.extend(find_blocks(lines, style, lambda text: titles.get(_key(text))))
+        if table is not None:
+            blocks.append(Block(rows=table.rows))
     text = write_text(blocks)
     warnings = []
     if not text.strip():
@@ -178,6 +191,7 @@ def _page(sheet: _Sheet | None, number: int, style: Style, titles: dict[str, int
         number=number,
         text=text,
         markdown=write_markdown(blocks),
+        tables=[table.rows for table in sheet.tables],
         warnings=warnings,
         width=sheet.width,
         height=sheet.height,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from jobs.parsing.page_import.markup import escape_markdown, heading
+from jobs.parsing.page_import.markup import escape_markdown, heading, table
 from jobs.parsing.page_import.pdf_characters import Line
 
 _HEADING_RATIO = 1.15
@@ -65,11 +65,12 @@ class Style:
 
 @dataclass
 class Block:
-    """A paragraph, or a heading when it has a level."""
+    """A paragraph, a heading when it has a level, or a table when it has rows."""
 
     lines: list[Line] = field(default_factory=list)
     level: int | None = None
     text: str = ""
+    rows: list[list[str]] | None = None
 
 
 def find_blocks(
@@ -180,7 +181,10 @@ def join(first: str, second: str, *, broken: bool = False) -> str:
 
 def write_text(blocks: Sequence[Block]) -> str:
     """Return the plain text of a page: one paragraph a line."""
-    return "\n".join(block.text.strip() for block in blocks)
+    return "\n".join(
+        block.text.strip() if block.rows is None else "\n".join(map("\t".join, block.rows))
+        for block in blocks
+    )
 
 
 def write_markdown(blocks: Sequence[Block]) -> str:
@@ -191,7 +195,9 @@ def write_markdown(blocks: Sequence[Block]) -> str:
         text = block.text.strip()
         bullet = _BULLET.match(text) if block.level is None else None
         is_item = bullet is not None and bullet.group()[0] not in "■◆◇○●"
-        if block.level is not None:
+        if block.rows is not None:
+            part = table(block.rows)
+        elif block.level is not None:
             part = heading(block.level, text)
         elif is_item and bullet is not None:
             part = "- " + escape_markdown(text[bullet.end() :])

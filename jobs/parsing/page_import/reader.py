@@ -64,3 +64,4 @@ def preload() -> None:
     """Import every format."""
     for module in sorted(set(READERS.values())):
         importlib.import_module(module)
+    importlib.import_module("jobs.parsing.page_import.pdf_fonts").has_japanese_font()

@@ -150,3 +150,38 @@ def test_a_missing_japanese_font_would_be_seen(tmp_path, corpus):
         assert uses_outside_font(document[0])
     with pdfium.PdfDocument(corpus("pdf/jsverb.pdf")) as document:
         assert not uses_outside_font(document[0])
+
+
+def test_a_ruled_table_becomes_rows_and_a_markdown_table(imported, corpus):
+    page = pages(imported(corpus("pdf/word365_structure.pdf")))[0]
+    assert page["tables"] == [
+        [
+            ["En-tête 1", "En-tête 2", "En-tête 3"],
+            ["Ligne 1", "Alouette", "Farfadet"],
+            ["Linge 2", "Belette", "Bibitte"],
+        ]
+    ]
+    assert "| Ligne 1 | Alouette | Farfadet |" in page["markdown"]
+    assert "Ligne 1\tAlouette\tFarfadet" in page["text"]
+    assert page["text"].count("Alouette") == 1
+
+
+def test_a_cell_over_two_columns_and_japanese_cells_are_read(imported):
+    rules = "".join(f"50 {y} m 290 {y} l S\n" for y in (400, 370, 340, 310))
+    rules += "50 310 m 50 400 l S\n290 310 m 290 400 l S\n170 310 m 170 370 l S\n"
+    cells = [
+        ("売上一覧", 60, 380),
+        ("品名", 60, 350),
+        ("数量", 180, 350),
+        ("鉛筆", 60, 320),
+        ("十二", 180, 320),
+    ]
+    stream = rules.encode() + b"".join(text("H", x, y, content) for content, x, y in cells)
+    page = pages(imported(pdf(stream), "表.pdf"))[0]
+    assert page["tables"] == [[["売上一覧", ""], ["品名", "数量"], ["鉛筆", "十二"]]]
+
+
+def test_thousands_of_drawn_lines_are_no_table(imported):
+    stream = b"".join(b"%d 10 m %d 400 l S\n" % (x, x) for x in range(3_000))
+    page = pages(imported(pdf(stream + text("H", 20, 450, "図面")), "a.pdf"))[0]
+    assert (page["tables"], page["text"]) == ([], "図面")
