@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.faults.product import PROCESSES, Product
+
+settings.register_profile(
+    "long",
+    max_examples=2000,
+    stateful_step_count=80,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 @pytest.fixture(scope="session")

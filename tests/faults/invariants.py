@@ -19,9 +19,14 @@ Look = Callable[[str], list[dict[str, Any]]]
 
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
 #: What machines sign their writes with; everybody else is a subject.
-COMPONENTS = frozenset({"web", "scheduler", "worker"})
+COMPONENTS = frozenset({"web", "scheduler", "worker", "operator"})
+MACHINES = frozenset({"scheduler", "worker"})
+#: The ways out of a terminal state, each a person's: back to work, or out of sight.
+BY_A_PERSON = frozenset({"redriven", "retried", "deleted"})
 ORPHAN_AGE = timedelta(hours=24)
 MAX_CLAIMS = 3
+#: Events that begin a run.
+BEGINS = frozenset({"accepted", "new_run", "redriven", "retried"})
 
 _RESULTS = {
     "page_import": ("page", "page_import_id"),
@@ -61,22 +66,32 @@ class Row:
         return str(self.item["job_id"])
 
 
-def violations(look: Look, witness: Witness | None = None, *, drained: bool) -> list[str]:
-    """Check everything; `drained` says that nothing may be unfinished any more."""
+def violations(
+    look: Look,
+    witness: Witness | None = None,
+    *,
+    drained: bool,
+    rows: Mapping[str, Row] | None = None,
+) -> list[str]:
+    """Check everything; `drained` says that nothing may be unfinished any more.
+
+    `rows` are those of `read_rows` when somebody has read them already.
+    """
     witness = witness or Witness()
-    rows = _read(look)
+    rows = read_rows(look) if rows is None else rows
     found = list(_whole(look, rows, witness, drained))
     for row in rows.values():
         for check in (_i1, _i2, _i3, _i7, _i8, _i10, _i12):
             found += [f"{check.__name__[1:].upper()} {row.id}: {text}" for text in check(row)]
         if drained and row.state not in TERMINAL:
             found.append(f"I1 {row.id}: is {row.state} after everything was drained: {row.child}")
-        if any(secret in str(row.child["error_message"]) for secret in witness.secrets):
+        if any(secret in str(row.child.get("error_message")) for secret in witness.secrets):
             found.append(f"I8 {row.id}: its message shows a secret")
     return found
 
 
-def _read(look: Look) -> dict[str, Row]:
+def read_rows(look: Look) -> dict[str, Row]:
+    """Read every import with its results and its history, by child ID."""
     children, results = {}, defaultdict(list)
     for table, (result_table, column) in _RESULTS.items():
         children.update({c["id"]: {**c, "type": table} for c in look(f"SELECT * FROM {table}")})
@@ -143,6 +158,9 @@ def _i2(row: Row) -> Iterator[str]:
     if not completed:
         if row.results:
             yield f"{len(row.results)} result rows of an import that is {row.state}"
+    elif row.child.get("result_expired_at") is not None:
+        if row.results:
+            yield "an expired result that is still there"
     elif row.child["type"] == "code2des":
         if len(row.results) != 1:
             yield f"completed with {len(row.results)} designs"
@@ -152,10 +170,10 @@ def _i2(row: Row) -> Iterator[str]:
 
 
 def _i3(row: Row) -> Iterator[str]:
-    """The history is one path: it enters a terminal state once, and leaves it by redrive alone."""
+    """A terminal state is entered once, and left by a person alone."""
     ends = [e for e in row.events if e["to_status"] in TERMINAL]
-    left = [e for e in row.events if e["from_status"] in TERMINAL]
-    if any(e["event"] != "redriven" or e["updated_by"] in COMPONENTS for e in left):
+    left = [e for e in row.events if e["from_status"] in TERMINAL and e["event"] != "deleted"]
+    if any(e["event"] not in BY_A_PERSON or e["component"] in MACHINES for e in left):
         yield f"a terminal state was left by a machine: {_told(row.events)}"
     if len(ends) - len(left) != (row.state in TERMINAL):
         yield f"{len(ends)} ends and {len(left)} redrives: {_told(row.events)}"
@@ -164,7 +182,7 @@ def _i3(row: Row) -> Iterator[str]:
 def _i7(row: Row) -> Iterator[str]:
     if not 0 <= row.item["dispatch_attempts"] <= MAX_CLAIMS:
         yield f"claimed {row.item['dispatch_attempts']} times in one run"
-    begun = sum(1 for e in row.events if e["event"] in {"accepted", "new_run", "redriven"})
+    begun = sum(1 for e in row.events if e["event"] in BEGINS)
     if row.child and row.child["run"] != begun:
         yield f"run {row.child['run']}, but the history began {begun}"
 
@@ -191,6 +209,8 @@ def _i12(row: Row) -> Iterator[str]:
     """Every transition has its event: in time order they lead from nothing to the state of now."""
     at: str | None = None
     for event in row.events:
+        if event["event"] == "deleted":
+            continue  # out of sight, which is no state
         if event["from_status"] != at:
             yield f"the history does not hang together: {_told(row.events)}"
             return
@@ -263,6 +283,7 @@ def _i11(rows: Mapping[str, Row], keys: list[str], drained: bool) -> Iterator[st
     stored = set(keys)
     for row in rows.values():
         fresh = row.item["created_at"] > now - ORPHAN_AGE
+        fresh = fresh and row.child.get("source_expired_at") is None
         if drained and fresh and row.child["object_key"] not in stored:
             yield f"I11 {row.id}: its source object is gone"
         if row.child["status"] == "completed" and fresh:

@@ -1,0 +1,548 @@
+"""A state machine over the real service code and real PostgreSQL, with everything in any order.
+
+Two schedulers, workers, people, sweepers and an SQS that loses, doubles and reorders. After each
+step the invariants hold; at the end faults go away, all is drained, and every import has ended.
+The long profile: `python -m pytest tests/faults/test_machine.py --hypothesis-profile=long`.
+"""
+
+import gzip
+from contextlib import suppress
+from dataclasses import dataclass, field
+from io import BytesIO
+from threading import Event
+from typing import Any
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+from pydantic import SecretStr
+
+from jobs.errors import QueueUnavailable, StorageUnavailable
+from jobs.messages import JobMessage, canonical_json, encode_message
+from jobs.queue import OutgoingMessage
+from models import cancellations, outbox, redrives, transitions, verdicts
+from models.errors import Conflict, NotFound
+from models.outbox import Claimed
+from models.states import ImportType
+from models.transitions import Applied
+from scheduler.breaker import Breaker
+from scheduler.deadletters import DeadLetters
+from scheduler.dispatcher import Dispatcher
+from scheduler.settings import SchedulerSettings
+from scheduler.sweeper import Sweeper
+from tests.builders import ALICE, BOB, change, result, rows
+from tests.faults.fakes import FakeQueue, FakeStorage, Message
+from tests.faults.invariants import TERMINAL, Row, Witness, read_rows, violations
+from web.errors import WebError
+from web.intake import Upload, accept
+from web.multipart_form import IncomingFile
+
+CI = settings(
+    max_examples=60,
+    stateful_step_count=50,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+SUBJECTS = (ALICE, BOB)
+EXTENSION = {ImportType.PAGE_IMPORT: "txt", ImportType.CODE2DES: "py"}
+FAULTS = ("down", "reply_lost", "first_refused", "first_missing", "first_hopeless")
+#: Rounds of everything after which a drained product has nothing left to do.
+DRAIN_ROUNDS = 25
+
+pick = st.integers(0, 999)
+two = st.integers(0, 1)
+
+
+@dataclass
+class Hand:
+    """What one scheduler holds between its claim and its mark."""
+
+    claims: list[Claimed] = field(default_factory=list)
+    acknowledged: list[Claimed] = field(default_factory=list)
+    sent: bool = False
+
+
+@dataclass
+class Work:
+    """One worker's run of one delivery; it may speak again long after it should have ended."""
+
+    message: Message
+    type: ImportType
+    child_id: str
+    run: int
+
+
+def finished(kind: ImportType, digest: str) -> transitions.ReportedResult:
+    """What a worker made of a file."""
+    if kind is ImportType.PAGE_IMPORT:
+        return result(digest * 64)
+    return transitions.ReportedResult(
+        sha256=digest * 64,
+        detected_type="text/x-python",
+        page_count=None,
+        document={},
+        design={"schema": "code2des/1"},
+        markdown={"ja": "設計", "en": "design"},
+    )
+
+
+def packed(kind: ImportType) -> bytes:
+    """A result object as a worker stores it."""
+    about = finished(kind, "d")
+    lines: list[dict[str, Any]] = [{"document": {"type": kind, "detected_type": "text/plain"}}]
+    if about.pages is not None:
+        lines += [{"page": page} for page in about.pages]
+    else:
+        lines += [{"design": about.design}, {"markdown": about.markdown}]
+    return gzip.compress(b"".join(canonical_json(line) + b"\n" for line in lines), mtime=0)
+
+
+PACKED = {kind: packed(kind) for kind in ImportType}
+
+
+def chosen(things: list[Any], number: int) -> Any:
+    """Pick one of them by a number, or None when there is none."""
+    return things[number % len(things)] if things else None
+
+
+class Torikomi(RuleBasedStateMachine):
+    """Everything that can happen, one small step at a time."""
+
+    def __init__(self, database_url: str) -> None:
+        super().__init__()
+        self.queue, self.storage = FakeQueue(), FakeStorage()
+        options = SchedulerSettings(database_url=SecretStr(database_url), send_threads=1)
+        self.dispatchers = [Dispatcher(self.queue, Breaker(), options, Event()) for _ in range(2)]
+        self.sweeper = Sweeper(self.queue, options)
+        self.dead_letters = DeadLetters(self.queue, self.storage)
+        self.hands = [Hand(), Hand()]
+        self.accepted: list[tuple[str, str, ImportType]] = []
+        self.batches: list[tuple[str, str]] = []
+        self.works: list[Work] = []
+        self.suspects: list[verdicts.Suspect] = []
+        self.aged: list[verdicts.Suspect] = []
+        self.exhausted: list[str] = []
+        self.answers: dict[tuple[str, str], Any] = {}
+        self.known: dict[str, Row] = {}
+        self.redriven: set[str] = set()
+        self.leased: set[str] = set()
+
+    # People
+
+    @initialize(count=st.integers(1, 3))
+    def a_first_upload(self, count: int) -> None:
+        self._upload(ALICE, ImportType.PAGE_IMPORT, count, None, 0)
+
+    @rule(
+        subject=st.sampled_from(SUBJECTS),
+        kind=st.sampled_from(ImportType),
+        count=st.integers(1, 3),
+        key=st.sampled_from([None, None, "key-1", "key-2"]),
+        fails_at=st.sampled_from([0, 0, 0, 1, 2, 3]),
+    )
+    def upload(
+        self, subject: str, kind: ImportType, count: int, key: str | None, fails_at: int
+    ) -> None:
+        self._upload(subject, kind, count, key, fails_at)
+
+    def _upload(
+        self, subject: str, kind: ImportType, count: int, key: str | None, fails_at: int
+    ) -> None:
+        self.storage.begin(fails_at)
+        files = [
+            IncomingFile(f"{n}.{EXTENSION[kind]}", "text/plain", BytesIO(b"x" * (n + 1)))
+            for n in range(count)
+        ]
+        request = Upload(subject=subject, type=kind, files=files, many=True, key=key)
+        asked = (kind, count)
+        earlier = self.answers.get((subject, key)) if key else None
+        try:
+            answer = accept(request, self.storage, max_file_bytes=1000)
+        except StorageUnavailable:
+            assert 0 < fails_at <= count
+            assert earlier is None, "a replay stores nothing"
+            return
+        except WebError as error:
+            assert error.code == "idempotency_key_reused"
+            assert earlier is not None
+            assert earlier[0] != asked
+            return
+        finally:
+            structlog.contextvars.clear_contextvars()
+        if earlier is not None:
+            assert earlier == (asked, answer)
+            return
+        if key is not None:
+            self.answers[subject, key] = (asked, answer)
+        self.batches.append((subject, answer["batch_id"]))
+        named = "import_id" if kind is ImportType.PAGE_IMPORT else "code2des_id"
+        self.accepted += [(subject, item[named], kind) for item in answer["items"]]
+
+    @rule(number=pick, stranger=st.booleans())
+    def cancel(self, number: int, stranger: bool) -> None:
+        if not self.accepted:
+            return
+        subject, child_id, kind = chosen(self.accepted, number)
+        live = self._state(child_id) not in TERMINAL
+        if self.known[child_id].item["deleted_at"]:
+            return
+        if stranger:
+            with pytest.raises(NotFound):
+                cancellations.cancel_import("a stranger", kind, child_id)
+        elif live:
+            cancellations.cancel_import(subject, kind, child_id)
+        else:
+            with pytest.raises(Conflict):
+                cancellations.cancel_import(subject, kind, child_id)
+
+    @rule(number=pick)
+    def cancel_a_batch(self, number: int) -> None:
+        if found := chosen(self.batches, number):
+            with suppress(Conflict):
+                cancellations.cancel_batch(*found)
+
+    @rule(number=pick)
+    def delete_a_batch(self, number: int) -> None:
+        if number % 4 == 0 and (found := chosen(self.batches, number)):
+            self.batches.remove(found)
+            cancellations.delete_batch(*found)
+
+    @rule(number=pick, how=st.sampled_from(["redrive", "retry"]))
+    def a_person_tries_again(self, number: int, how: str) -> None:
+        if not self.accepted:
+            return
+        subject, child_id, kind = chosen(self.accepted, number)
+        before = self.known[child_id]
+        allowed = before.state == "failed" and before.item["deleted_at"] is None
+        try:
+            if how == "redrive":
+                redrives.redrive(child_id, actor=subject)
+            else:
+                redrives.retry_import(subject, kind, child_id)
+        except (Conflict, NotFound):
+            assert not allowed
+            return
+        assert allowed
+        self.redriven.add(child_id)
+
+    @rule(number=pick)
+    def a_person_tries_a_batch_again(self, number: int) -> None:
+        if found := chosen(self.batches, number):
+            failed = {
+                child_id
+                for child_id, row in self.known.items()
+                if row.item["batch_id"] == found[1] and row.state == "failed"
+            }
+            try:
+                assert redrives.retry_batch(*found) == len(failed)
+            except Conflict:
+                assert not failed
+            self.redriven |= failed
+
+    @rule(number=pick)
+    def an_operator_gives_up(self, number: int) -> None:
+        if found := chosen(self.accepted, number):
+            live = self._state(found[1]) not in TERMINAL
+            done = verdicts.fail(found[2], found[1], code="failed_by_operator", message="no")
+            assert done == live
+
+    # Two schedulers, taken apart
+
+    @rule(who=two, limit=st.integers(1, 4))
+    def claim(self, who: int, limit: int) -> None:
+        if not self.hands[who].claims:
+            self.hands[who] = Hand(outbox.claim(limit))
+            for claim in self.hands[who].claims:
+                row = self.known[claim.child_id]
+                assert row.state not in TERMINAL
+                assert row.item["dispatched_at"] is None
+                assert 1 <= claim.fence.dispatch_attempts <= outbox.MAX_ATTEMPTS
+                assert claim.fence.dispatch_attempts == row.item["dispatch_attempts"] + 1
+                assert claim.child_id not in self.leased, "claimed under another's live lease"
+            self.leased |= {claim.child_id for claim in self.hands[who].claims}
+
+    @rule(who=two, fault=st.sampled_from(["none", "none", "down", "reply_lost"]))
+    def send(self, who: int, fault: str) -> None:
+        hand, self.queue.fault = self.hands[who], fault
+        for claim in [] if hand.sent else hand.claims:
+            message = JobMessage.from_json(claim.message)
+            entry = OutgoingMessage(claim.child_id, encode_message(message), claim.subject)
+            with suppress(QueueUnavailable):
+                self.queue.send_batch(message.type, [entry])
+                hand.acknowledged.append(claim)
+        hand.sent, self.queue.fault = True, "none"
+
+    @rule(who=two)
+    def mark(self, who: int) -> None:
+        hand, self.hands[who] = self.hands[who], Hand()
+        marked = outbox.mark_dispatched([claim.fence for claim in hand.acknowledged])
+        held = [c for c in hand.acknowledged if self._is_held(c)]
+        assert marked == len(held), "a mark counts for exactly the leases still held"
+
+    def _is_held(self, claim: Claimed) -> bool:
+        item, fence = self.known[claim.child_id].item, claim.fence
+        same = (item["dispatch_attempts"], item["lease_until"]) == (
+            fence.dispatch_attempts,
+            fence.lease_until,
+        )
+        return same and item["dispatched_at"] is None
+
+    @rule(who=two)
+    def note_a_refusal(self, who: int) -> None:
+        hand, self.hands[who] = self.hands[who], Hand()
+        fences = [claim.fence for claim in hand.claims]
+        held = [claim for claim in hand.claims if self._is_held(claim)]
+        touched = outbox.record_failure(fences, first_seconds=15, later_seconds=60)
+        assert touched == len(held)
+
+    @rule(who=two)
+    def give_one_up(self, who: int) -> None:
+        hand, self.hands[who] = self.hands[who], Hand()
+        if hand.claims:
+            before = self.known[hand.claims[0].child_id]
+            held = self._is_held(hand.claims[0]) and before.state == "queued"
+            assert verdicts.reject(hand.claims[0].fence, "MessageTooLong") == held
+
+    @rule(who=two)
+    def crash_before_mark(self, who: int) -> None:
+        self.hands[who] = Hand()
+
+    @rule(who=two, fault=st.sampled_from(["none", *FAULTS]))
+    def dispatch_for_real(self, who: int, fault: str) -> None:
+        self.queue.fault = fault
+        self.dispatchers[who].dispatch_due()
+        self.queue.fault = "none"
+
+    @rule()
+    def leases_run_out(self) -> None:
+        change(
+            """UPDATE batch_item SET lease_until = clock_timestamp() - interval '1 second'
+               WHERE lease_until > clock_timestamp() AND dispatched_at IS NULL"""
+        )
+        self.leased.clear()
+
+    @rule()
+    def the_breaker_has_paused(self) -> None:
+        change("UPDATE process_status SET seen_at = seen_at - interval '2 minutes'")
+
+    @rule()
+    def look_for_exhausted(self) -> None:
+        self.exhausted = outbox.exhausted_ids(10)
+
+    @rule(number=pick)
+    def exhaust_what_was_found(self, number: int) -> None:
+        if found := chosen(self.exhausted, number):
+            verdicts.exhaust(found)
+
+    # SQS and workers
+
+    @rule(number=pick, fate=st.sampled_from(["lost", "doubled", "dead"]))
+    def a_message_is(self, number: int, fate: str) -> None:
+        if message := chosen(self.queue.waiting, number):
+            if fate == "doubled":
+                self.queue.waiting.append(Message(message.queue, message.body))
+            else:
+                self.queue.waiting.remove(message)
+            if fate == "dead":
+                self.queue.dead.append(message)
+
+    @rule(number=pick, reply_lost=st.booleans())
+    def a_worker_starts(self, number: int, reply_lost: bool) -> None:
+        if message := chosen(self.queue.waiting, number):
+            kind = ImportType(message.queue)
+            before = self.known[message.import_id]
+            answer = self._report(kind, message.import_id, "processing", None)
+            assert answer.conflict == (before.state in TERMINAL)
+            if reply_lost:
+                return
+            if answer.conflict:
+                self.queue.waiting.remove(message)
+            else:
+                self.works.append(Work(message, kind, message.import_id, answer.run))
+
+    @rule(number=pick)
+    def a_worker_stores_its_result_and_dies(self, number: int) -> None:
+        if work := chosen(self.works, number):
+            self.storage.store_result(work.child_id, PACKED[work.type])
+
+    @rule(
+        number=pick,
+        event=st.sampled_from(["progress", "completed", "completed", "failed"]),
+        digest=st.sampled_from("ddde"),
+        acked=st.booleans(),
+    )
+    def a_worker_reports(self, number: int, event: str, digest: str, acked: bool) -> None:
+        if work := chosen(self.works, number):
+            self._report(work.type, work.child_id, event, work.run, digest)
+            if acked and event != "progress" and work.message in self.queue.waiting:
+                self.queue.waiting.remove(work.message)
+
+    def _report(
+        self, kind: ImportType, child_id: str, event: str, run: int | None, digest: str = "d"
+    ) -> Applied:
+        before = self.known[child_id]
+        answer = transitions.apply_report(
+            type=kind,
+            child_id=child_id,
+            event=event,
+            run=run,
+            done=1,
+            total=2,
+            result=finished(kind, digest) if event == "completed" else None,
+            error_code="file_corrupt" if event == "failed" else None,
+        )
+        if before.state in TERMINAL:
+            again = event == "completed" and before.state == "completed"
+            same = again and before.child["result_sha256"] == digest * 64
+            assert (answer.applied, answer.conflict) == (False, not same)
+        elif event in {"failed", "progress"} and run != before.child["run"]:
+            assert (answer.applied, answer.conflict) == (False, True)
+        else:
+            assert (answer.applied, answer.conflict) == (True, False)
+        return answer
+
+    # Repair
+
+    @rule(number=pick)
+    def one_falls_silent(self, number: int) -> None:
+        if found := chosen(self.accepted, number):
+            self._age(found[1])
+
+    def _age(self, child_id: str) -> None:
+        kind = next(kind for _, each, kind in self.accepted if each == child_id)
+        change(
+            f"""UPDATE {kind} SET last_report_at = last_report_at - interval '2 hours'
+                WHERE id = %s""",
+            (child_id,),
+        )
+        change(
+            """UPDATE batch_item SET dispatched_at = dispatched_at - interval '2 hours'
+               WHERE job_id = %s""",
+            (child_id,),
+        )
+
+    @rule()
+    def look_for_suspects(self) -> None:
+        self.suspects = []
+        for kind in ImportType:
+            self.suspects += verdicts.silent_children(kind, stall_seconds=3600, limit=10)
+            self.suspects += verdicts.unstarted_children(kind, waited_seconds=3600, limit=10)
+
+    @rule(number=pick)
+    def judge_a_suspect(self, number: int) -> None:
+        if suspect := chosen(self.suspects, number):
+            before = self.known[suspect.child_id]
+            verdict = verdicts.start_new_run(suspect, reason="silent")
+            moved = before.child["updated_at"] != suspect.updated_at
+            if before.state in TERMINAL or moved:
+                assert verdict is None
+            else:
+                assert verdict == ("failed" if before.child["run"] >= 3 else "new_run")
+
+    @rule(number=pick)
+    def a_day_without_movement(self, number: int) -> None:
+        if found := chosen(self.accepted, number):
+            change(
+                f"""UPDATE {found[2]} SET updated_at = updated_at - interval '25 hours'
+                    WHERE id = %s""",
+                (found[1],),
+            )
+            self.aged = verdicts.aged_children(found[2], hours=24, limit=10)
+
+    @rule(number=pick)
+    def expire_what_was_found(self, number: int) -> None:
+        if suspect := chosen(self.aged, number):
+            before = self.known[suspect.child_id]
+            same = before.child["updated_at"] == suspect.updated_at
+            assert verdicts.expire(suspect) == (same and before.state not in TERMINAL)
+
+    @rule()
+    def sweep(self) -> None:
+        self.sweeper.sweep()
+
+    @rule()
+    def drain_the_dead_letters(self) -> None:
+        self.dead_letters.drain()
+
+    # What must hold
+
+    def _state(self, child_id: str) -> str:
+        return self.known[child_id].state
+
+    @invariant()
+    def the_invariants_hold(self) -> None:
+        found = read_rows(rows)
+        witness = Witness(
+            accepted=[child_id for _, child_id, _ in self.accepted],
+            only_accepted=True,
+            sent=self.queue.sent,
+            objects=None,
+        )
+        assert violations(rows, witness, drained=False, rows=found) == []
+        for child_id, before in self.known.items():
+            self._compare(before, found[child_id])
+        self.known, self.redriven = found, set()
+
+    def _compare(self, before: Row, now: Row) -> None:
+        assert now.child["run"] >= before.child["run"]
+        assert now.item["message"] == before.item["message"]
+        if before.state in TERMINAL and now.id not in self.redriven:
+            kept = ("completed_at", "result_sha256", "error_code", "error_message", "run", "status")
+            assert now.state == before.state, "a terminal state changed"
+            assert [now.child[k] for k in kept] == [before.child[k] for k in kept]
+            assert now.results == before.results
+        elif now.child["run"] == before.child["run"]:
+            assert now.item["dispatch_attempts"] >= before.item["dispatch_attempts"]
+            assert now.item["dispatched_at"] or not before.item["dispatched_at"]
+
+    def teardown(self) -> None:
+        try:
+            self._drain()
+            self.the_invariants_hold()
+            assert violations(rows, drained=True) == []
+        finally:
+            for dispatcher in self.dispatchers:
+                dispatcher.close()
+            for table in ("batch", "idempotency_key", "process_status"):
+                change(f"DELETE FROM {table}")
+
+    def _drain(self) -> None:
+        """Without faults, let everything run until nothing is left."""
+        self.the_invariants_hold()
+        for _ in range(DRAIN_ROUNDS):
+            live = [child_id for child_id, row in self.known.items() if row.state not in TERMINAL]
+            if not live:
+                return
+            self.leases_run_out()
+            self.the_breaker_has_paused()
+            self.dispatchers[0].dispatch_due()
+            self.the_invariants_hold()
+            while self.queue.waiting:
+                message = self.queue.waiting.pop()
+                kind = ImportType(message.queue)
+                answer = self._report(kind, message.import_id, "processing", None)
+                self.the_invariants_hold()
+                if not answer.conflict:
+                    self._report(kind, message.import_id, "completed", answer.run)
+                self.the_invariants_hold()
+            self.drain_the_dead_letters()
+            for child_id in live:
+                self._age(child_id)
+            self.sweep()
+            self.the_invariants_hold()
+
+
+def test_any_order_of_events_keeps_the_invariants_and_ends_every_import(database, request):
+    long = request.config.getoption("hypothesis_profile", None) == "long"
+    chosen_settings = settings.get_profile("long") if long else CI
+    run_state_machine_as_test(lambda: Torikomi(database), settings=chosen_settings)
