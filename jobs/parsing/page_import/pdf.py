@@ -32,6 +32,8 @@ from jobs.parsing.page_import.pdf_vertical import read_columns
 _ERR_PASSWORD = 4
 _ERR_SECURITY = 5
 _SAMPLE_PAGES = 8
+#: pdfium keeps every font of an open document; opening it anew lets them go
+_REOPEN_PAGES = 200
 _MAX_BOOKMARKS = 10_000
 _MAX_BOOKMARK_DEPTH = 15
 _MAX_METADATA_CHARACTERS = 2_000
@@ -50,7 +52,7 @@ def read(source: Source) -> Document:
     sample = "\n".join(line.text for sheet in sheets.values() if sheet for line in sheet.lines)
     return Document(
         page_count=count,
-        pages=_pages(pdf, count, sheets, outline),
+        pages=_pages(source, pdf, sheets, outline),
         title=_metadata(pdf, "Title"),
         author=_metadata(pdf, "Author"),
         language=guess_language(sample),
@@ -155,14 +157,18 @@ def _read_sheet(pdf: Any, index: int) -> _Sheet | None:
 
 
 def _pages(
-    pdf: Any, count: int, sheets: dict[int, _Sheet | None], outline: list[Heading]
+    source: Source, pdf: Any, sheets: dict[int, _Sheet | None], outline: list[Heading]
 ) -> Iterator[Page]:
+    count = len(pdf)
     style = _style(sheets.values())
     titles: dict[int, dict[str, int]] = {}
     for entry in outline:
         if entry.page is not None:
             titles.setdefault(entry.page, {})[_key(entry.title)] = entry.level
     for index in range(count):
+        if index % _REOPEN_PAGES == _REOPEN_PAGES - 1:
+            pdf.close()
+            pdf = _open(source)
         sheet = sheets.pop(index) if index in sheets else _read_sheet(pdf, index)
         yield _page(sheet, index + 1, style, titles.get(index + 1, {}))
 
