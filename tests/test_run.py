@@ -276,3 +276,10 @@ def test_the_locks_name_no_registry_and_hash_everything() -> None:
         text = lock.read_text(encoding="utf-8")
         assert "://" not in text
         assert not re.findall(r"^[\w.\[\]-]+==\S+(?!.*\\$).*$", text, flags=re.M)
+
+
+def test_a_missing_browser_fails_the_tests_in_a_sentence(tmp_path: Path) -> None:
+    done = local("test", tmp_path, PATH=str(Path(sys.executable).parent))
+
+    assert is_one_sentence(done), done.stderr
+    assert "The tests need chromium" in done.stderr
