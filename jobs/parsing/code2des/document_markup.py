@@ -9,7 +9,7 @@ from typing import Any
 from jobs.parsing.code2des.phrases import PHRASES
 
 _SPECIAL = re.compile(r"([\\|`*<\[\]~]|(?<!\w)_|_(?!\w))")
-_NOTHING = "－"
+_NOTHING = "–"
 
 
 class Writer:

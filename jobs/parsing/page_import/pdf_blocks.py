@@ -173,7 +173,8 @@ def join(first: str, second: str, *, broken: bool = False) -> str:
         return left + right
     if broken:
         return left.removesuffix("-") + right
-    both_cjk = _CJK.match(left[-1]) and _CJK.match(right[0])
+    end = left[-2] if left[-1] == ")" and len(left) > 1 else left[-1]
+    both_cjk = _CJK.match(end) and _CJK.match(right[0])
     if both_cjk and not (_HANGUL.match(left[-1]) and first != left):
         return left + right
     return f"{left} {right}"

@@ -59,7 +59,7 @@ def test_functions_stand_in_a_table_with_logical_and_physical_names(described, c
     assert "| 論理名 | 物理名 | 引数 | 戻り値 | 例外 | 複雑度 | 行 |" in japanese
     assert (
         "| Base64 encode a string of bytes or text. | `base64_encode` | `string: str \\| bytes` "
-        "| `bytes` | － | 1 | 20–25 |"
+        "| `bytes` | – | 1 | 20–25 |"
     ) in japanese
     assert "test_encoding" not in japanese.split("## 14.")[0].split("## 5.")[1]
 

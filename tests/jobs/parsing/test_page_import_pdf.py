@@ -185,3 +185,10 @@ def test_thousands_of_drawn_lines_are_no_table(imported):
     stream = b"".join(b"%d 10 m %d 400 l S\n" % (x, x) for x in range(3_000))
     page = pages(imported(pdf(stream + text("H", 20, 450, "図面")), "a.pdf"))[0]
     assert (page["tables"], page["text"]) == ([], "図面")
+
+
+def test_readings_beside_vertical_columns_follow_their_base(imported):
+    stream = text("V", 340, 480, "一人の下人が羅生門の下で") + text("V", 351, 444, "げにん", 6)
+    stream += text("V", 316, 480, "雨やみを待っていた。")
+    page = pages(imported(pdf(stream), "縦.pdf"))[0]
+    assert page["text"].replace("\n", "") == "一人の下人(げにん)が羅生門の下で雨やみを待っていた。"
