@@ -6,6 +6,7 @@ is decided, SQS delivers the message again. A bad file is a report; broken infra
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -43,6 +44,8 @@ _DOWNLOADS = 3
 _PARSES = 2
 #: The first line of a result is read into memory; it holds an outline, never text.
 _DOCUMENT_BYTES = 8 * 1024 * 1024
+
+_DETECTED_TYPE = re.compile(r"[\x21-\x7e]{1,255}")
 
 log = structlog.get_logger(__name__)
 
@@ -167,10 +170,7 @@ class Runner:
             lines = self._parse(job, progress)
             source.unlink()
             packed = directory / "packed"
-            try:
-                pack_result(lines, packed)
-            except OSError as error:
-                raise DiskTrouble(str(error.strerror)) from error
+            self._patience.storage(lambda: _pack(lines, packed))
             stored = self._patience.storage(
                 lambda: self._storage.put_result(message.import_id, self._parser_version, packed)
             )
@@ -209,8 +209,10 @@ class Runner:
 
         for attempt in range(1, _PARSES + 1):
             try:
-                outcome = self._sandbox.parse(
-                    job, on_progress=progress.note, should_stop=should_stop
+                outcome = self._patience.storage(
+                    lambda: self._sandbox.parse(
+                        job, on_progress=progress.note, should_stop=should_stop
+                    )
                 )
             except Interrupted:
                 if self._stop.is_set():
@@ -230,10 +232,13 @@ class Runner:
         """Read the first line of a result. Raises ReportInvalid."""
         with closing(read_result(packed, _DOCUMENT_BYTES)) as lines:
             _, document = next(lines)
-        pages = document.get("page_count") if isinstance(document, dict) else None
-        detected = document.get("detected_type") if isinstance(document, dict) else None
-        if not isinstance(detected, str) or not (pages is None or type(pages) is int):
+        if not isinstance(document, dict):
+            raise ReportInvalid("document line is not an object")
+        pages, detected = document.get("page_count"), document.get("detected_type")
+        if not isinstance(detected, str) or not _DETECTED_TYPE.fullmatch(detected):
             raise ReportInvalid("document line lacks its type")
+        if pages is not None and not (type(pages) is int and 0 <= pages < 2**31):
+            raise ReportInvalid("document line has an impossible page count")
         return ResultRef(
             parser_version=self._parser_version,
             sha256=sha256,
@@ -245,3 +250,10 @@ class Runner:
     def _report(self, report: Report) -> ReportAnswer:
         message_id = webhook_id(report.import_id)
         return self._patience.web(lambda: self._reporter.send(report, message_id))
+
+
+def _pack(lines: Path, packed: Path) -> None:
+    try:
+        pack_result(lines, packed)
+    except OSError as error:
+        raise DiskTrouble(str(error.strerror)) from error

@@ -32,6 +32,8 @@ _POLL_SECONDS = 0.2
 _KILL_SECONDS = 5
 _DATAGRAM_BYTES = 64 * 1024
 _COMPLAINT_BYTES = 4000
+#: A trace may quote the file; what is logged stays short.
+_LOGGED_CHARACTERS = 500
 
 log = structlog.get_logger(__name__)
 
@@ -121,7 +123,7 @@ class Sandbox:
             exit=ending.exit,
             cpu_seconds=round(ending.cpu_seconds, 3),
             peak_bytes=ending.peak_bytes,
-            complaint=ending.complaint or None,
+            complaint=ending.complaint[-_LOGGED_CHARACTERS:] or None,
             error_code=failure.code if failure else None,
         )
         return failure or output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from jobs.worker.walls import Limits
 #: What Rust, C++, glibc and Python say on stderr before they abort for want of memory.
 _OUT_OF_MEMORY = ("memory allocation of", "bad_alloc", "MemoryError", "Out of memory")
 
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _MESSAGE_CHARACTERS = 500
 
 
@@ -59,8 +61,16 @@ def _own_word(verdict: Mapping[str, Any]) -> ParseFailure | None:
     if kind == "completed":
         return None
     if kind == "machine":
-        raise DiskTrouble(str(verdict.get("message"))[:_MESSAGE_CHARACTERS])
+        raise DiskTrouble(_clean(str(verdict.get("message"))))
     if kind != "failed":
         return ParseFailure("parse_crashed", "the parser ended without a verdict")
-    code = str(verdict.get("code"))[:64]
-    return ParseFailure(code, str(verdict.get("message"))[:_MESSAGE_CHARACTERS])
+    code = verdict.get("code")
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        return ParseFailure("parse_crashed", "the parser gave a reason that is none")
+    return ParseFailure(code, _clean(str(verdict.get("message"))))
+
+
+def _clean(text: str) -> str:
+    """Bound a text and take out what neither UTF-8 nor PostgreSQL can hold."""
+    kept = text[:_MESSAGE_CHARACTERS].replace("\x00", "")
+    return kept.encode("utf-8", errors="replace").decode("utf-8")

@@ -59,9 +59,21 @@ def test_trouble_of_the_machine_is_no_verdict_on_the_file():
         judge(ending(0, verdict={"verdict": "machine", "message": "No space left"}), LIMITS)
 
 
-def test_what_a_parser_says_is_bounded():
-    verdict = {"verdict": "failed", "code": "c" * 1000, "message": "m" * 100_000}
+def test_what_a_parser_says_is_bounded_and_can_be_stored():
+    verdict = {"verdict": "failed", "code": "file_empty", "message": "a\x00\ud800" + "m" * 10**6}
 
     failure = judge(ending(0, verdict=verdict), LIMITS)
 
-    assert failure == ParseFailure("c" * 64, "m" * 500)
+    assert failure is not None
+    assert failure.message.startswith("a?m")
+    assert len(failure.message) < 500
+
+
+@pytest.mark.parametrize("code", ["c" * 65, "", "Not A Code", "x\x00", 7, None])
+def test_a_code_that_is_none_is_a_crash(code):
+    verdict = {"verdict": "failed", "code": code, "message": "m"}
+
+    failure = judge(ending(0, verdict=verdict), LIMITS)
+
+    assert failure is not None
+    assert failure.code == "parse_crashed"
