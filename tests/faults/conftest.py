@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.faults.product import PROCESSES, Product
+from tests.faults.product import Product
 
 settings.register_profile(
     "long",
@@ -27,7 +27,7 @@ def faulty_product(server_dir) -> Iterator[Product]:
 def product(faulty_product: Product) -> Iterator[Product]:
     """The product: empty, honest, all processes up."""
     faulty_product.forget()
-    faulty_product.start(*[name for name in PROCESSES if not faulty_product.alive(name)])
+    faulty_product.renew()
     yield faulty_product
     for proxy in faulty_product.proxies:
         proxy.clear()

@@ -34,8 +34,8 @@ PROCESSES = ("web", "scheduler", "worker")
 
 #: Everything that takes minutes in earnest takes seconds.
 QUICK = {
-    "VISIBILITY_SECONDS": "4",
-    "HEARTBEAT_SECONDS": "1",
+    "VISIBILITY_SECONDS": "2",
+    "HEARTBEAT_SECONDS": "0.5",
     "BACKOFF_SECONDS": "1,1,2,2",
     "LONG_POLL_SECONDS": "1",
     "PROGRESS_SECONDS": "0.5",
@@ -73,6 +73,7 @@ class Product:
         self.sent: dict[str, list[str]] = defaultdict(list)
         self.sent_too_early: set[str] = set()
         self._children: dict[str, Child] = {}
+        self._special: set[str] = set()
         self._lock = threading.RLock()
         self._open = ExitStack()
         self._local = threading.local()
@@ -120,22 +121,36 @@ class Product:
         """Return the log file of a process."""
         return self.stack.data_dir / "logs" / f"{process}.log"
 
-    def start(self, *processes: str, wait: bool = True) -> None:
-        """Start processes with the commands of the Procfile, and wait until they work."""
+    def start(self, *processes: str, wait: bool = True, command: str = "", **settings: str) -> None:
+        """Start processes with the commands of the Procfile, and wait until they work.
+
+        `scheduler:2` is a second scheduler. One with a `command` or `settings` of its own is
+        replaced by an ordinary one before the next test.
+        """
         commands = read_procfile(ROOT / "Procfile")
         begun = {}
         for name in processes:
-            path = self.log(name)
+            kind, path = name.partition(":")[0], self.log(name)
             begun[name] = path.stat().st_size if path.exists() else 0
-            argv = ["/bin/sh", "-c", commands[name]]
+            argv = ["/bin/sh", "-c", command or commands[kind]]
+            env = {**self.env(kind), **settings}
             with self._lock:
-                self._children[name] = spawn(argv, env=self.env(name), cwd=ROOT, log=path)
+                self._children[name] = spawn(argv, env=env, cwd=ROOT, log=path)
+                (self._special.add if command or settings else self._special.discard)(name)
         for name, offset in begun.items() if wait else ():
             until(lambda name=name, offset=offset: self._is_ready(name, offset), 40, f"{name} up")
 
+    def renew(self) -> None:
+        """Have exactly the ordinary processes running."""
+        for name in list(self._children):
+            if name in self._special or name not in PROCESSES:
+                self.kill(name)
+                self._special.discard(name)
+        self.start(*[name for name in PROCESSES if not self.alive(name)])
+
     def _is_ready(self, name: str, offset: int) -> bool:
         if name != "web":
-            return _READY[name] in self.log(name).read_bytes()[offset:]
+            return _READY[name.partition(":")[0]] in self.log(name).read_bytes()[offset:]
         try:
             url = f"http://127.0.0.1:{self.stack.port}/readyz"
             return httpx.get(url, timeout=2).status_code == 200
@@ -164,8 +179,24 @@ class Product:
             return self._children[process].stop(signal.SIGTERM, 20)
 
     def _end_all(self) -> None:
-        for name in [n for n in reversed(PROCESSES) if n in self._children]:
+        for name in self._children:
             self.kill(name)
+
+    def exit_code(self, process: str) -> int | None:
+        """Return how a process ended, or None while it runs."""
+        return None if self.alive(process) else self._children[process].process.returncode
+
+    def events(self, process: str) -> list[str]:
+        """Return the names of the events that a process has logged."""
+        lines = self.log(process).read_text("utf-8").splitlines()
+        return [json.loads(line)["event"] for line in lines if line.startswith("{")]
+
+    def queue_depth(self, name: str) -> int:
+        """Count the messages of a queue, visible or held."""
+        url = self.sqs.get_queue_url(QueueName=f"torikomi_{name}")["QueueUrl"]
+        numbers = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+        kinds = ("", "NotVisible", "Delayed")
+        return sum(int(numbers[f"ApproximateNumberOfMessages{kind}"]) for kind in kinds)
 
     def sql(self, statement: str, params: Any = ()) -> list[dict[str, Any]]:
         """Look into, or age, the database; each thread has a connection, made anew when lost."""
