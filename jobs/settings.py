@@ -20,9 +20,11 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - the public prefix of a secret, not a se
 
 
 class Fragment(BaseSettings):
-    """Base of every fragment: unknown variables are ignored, wrong values are never echoed."""
+    """Base of every fragment: unknown and empty variables are ignored, wrong ones not echoed."""
 
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True, frozen=True)
+    model_config = SettingsConfigDict(
+        extra="ignore", hide_input_in_errors=True, frozen=True, env_ignore_empty=True
+    )
 
 
 class LogSettings(Fragment):
@@ -37,11 +39,6 @@ class AwsSettings(Fragment):
 
     aws_endpoint_url: str | None = None
     aws_region: str | None = None
-
-    @field_validator("aws_endpoint_url", "aws_region", mode="before")
-    @classmethod
-    def _empty_is_unset(cls, value: object) -> object:
-        return value or None
 
 
 class StorageSettings(AwsSettings):

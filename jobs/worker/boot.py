@@ -51,7 +51,9 @@ class RefusedToStart(JobsError):
 class ForeignSettings(BaseSettings):
     """What must not be in a worker's environment."""
 
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        extra="ignore", hide_input_in_errors=True, env_ignore_empty=True
+    )
 
     database_url: SecretStr | None = None
 

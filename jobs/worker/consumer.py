@@ -166,9 +166,10 @@ class LeasedConsumer(SQSConsumer):
             import_id=message.message_id,
         )
         held = HeldMessage(message, delivery, heartbeat)
+        # First: a thread that cannot start must not cost a slot.
+        heartbeat.start()
         with self._changed:
             self._held[delivery.receipt] = held
-        heartbeat.start()
         self._ready.append(held)
 
     def _decode(self, delivery: Delivery) -> dramatiq.Message[None]:
