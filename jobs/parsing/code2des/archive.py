@@ -7,7 +7,9 @@ as CP932, over all names at once.
 
 from __future__ import annotations
 
+import lzma
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,6 +26,18 @@ MAX_ENTRIES = 20_000
 MAX_DEPTH = 32
 MAX_PATH_BYTES = 512
 _CHUNK_BYTES = 64 * 1024
+#: what zipfile raises for members that lie about themselves
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+)
 _UTF8_FLAG = 0x800
 _ENCRYPTED_FLAG = 0x1
 _NESTED = (".zip", ".jar", ".war", ".ear", ".whl", ".tar", ".tgz", ".gz", ".7z", ".rar", ".xz")
@@ -45,7 +59,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+        except _DAMAGE as error:
             raise ParseError("file_corrupt", "The ZIP archive is damaged.") from error
         infos = self._zip.infolist()
         if len(infos) > MAX_ENTRIES:
@@ -86,7 +100,7 @@ class Archive:
                     if size > MAX_MEMBER_BYTES:
                         return None
                     chunks.append(chunk)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as bad:
+        except _DAMAGE as bad:
             raise ValueError("damaged member") from bad
         return b"".join(chunks)
 

@@ -7,7 +7,9 @@ anywhere in the first 1,024 bytes, where viewers accept it too.
 from __future__ import annotations
 
 import re
+import struct
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -46,6 +48,16 @@ _ZIP_MEMBERS = (
     ("xl/workbook.bin", "xlsb"),
     ("xl/", "xlsx"),
     ("META-INF/MANIFEST.MF", "jar"),
+)
+_ZIP_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
 )
 _ODF = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
 _OLE_STREAMS = (
@@ -131,7 +143,7 @@ def _zip_type(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             declared = archive.read("mimetype")[:200] if _small(archive, "mimetype") else b""
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+    except _ZIP_DAMAGE as error:
         raise ParseError("file_corrupt", "The ZIP container is damaged.") from error
     if declared == b"application/epub+zip":
         return "epub"

@@ -100,3 +100,10 @@ def test_a_damaged_member_is_a_warning(described):
 def test_a_truncated_archive_is_file_corrupt_or_no_source(described):
     data = zipped(("a.py", "x = 1\n" * 500))
     assert refused(described, data[: len(data) // 2]) in ("file_corrupt", "code_unsupported")
+
+
+def test_a_member_that_lies_about_its_place_is_a_warning(described):
+    data = bytearray(zipped(("a.py", "x = 1\n"), ("b.py", "y = 1\n")))
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 42 : entry + 46] = b"\xf0\xff\xff\x7f"
+    assert skipped(described(bytes(data), "a.zip")) == {"a.py": "damaged"}
