@@ -52,9 +52,13 @@ def receive(type: ImportType) -> Response:
     known = transitions.current(type, report.import_id)
     if known.terminal:
         return _answer(report, _settled(known, report.result))
-    with tempfile.TemporaryDirectory(prefix="torikomi-report-") as directory:
-        result = _fetched_result(type, report, report.result, Path(directory) / "result")
-        return _answer(report, _apply(type, report, result))
+    try:
+        with tempfile.TemporaryDirectory(prefix="torikomi-report-") as directory:
+            result = _fetched_result(type, report, report.result, Path(directory) / "result")
+            return _answer(report, _apply(type, report, result))
+    except OSError as error:  # no room on the disk: the worker keeps its message and comes again
+        log.error("result_not_saved", reason=error.strerror)
+        raise WebError("unavailable") from error
 
 
 def _verified_report(type: ImportType) -> Report:

@@ -48,6 +48,7 @@ class Rule:
     drop_reply: bool = False
     cut_after: int | None = None
     hit: threading.Event = field(default_factory=threading.Event)
+    cleared: bool = False
 
     @property
     def wants_whole_reply(self) -> bool:
@@ -86,8 +87,10 @@ class Proxy:
         return rule
 
     def clear(self) -> None:
-        """Be honest again."""
+        """Be honest again; what a rule still holds back is never passed on."""
         with self._lock:
+            for rule in self._rules:
+                rule.cleared = True
             self._rules.clear()
 
     def cut(self) -> None:
@@ -158,7 +161,7 @@ def begin(rule: Rule | None, exchange: Exchange) -> None:
     if rule.before is not None:
         rule.before(exchange)
     time.sleep(rule.delay_seconds)
-    if rule.refuse:
+    if rule.refuse or (rule.delay_seconds and rule.cleared):
         rule.hit.set()
         raise Dropped
 

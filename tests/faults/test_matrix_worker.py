@@ -16,11 +16,6 @@ from tests.faults.product import ROOT, until
 
 GET_SOURCE = r"^s3 GET .*/source"
 REPORT = r"^web POST /webhooks/"
-#: Parsers that obey the file: `sleep 60` sleeps.
-OBEDIENT = (
-    "exec env -u DATABASE_URL python -c"
-    " 'import sys; from jobs.worker.boot import main; sys.exit(main(\"tests.jobs.hostile\"))'"
-)
 #: A disk that takes no file above 64 blocks of 512 bytes.
 SMALL_DISK = "ulimit -f 64; exec env -u DATABASE_URL python -m jobs.worker"
 
@@ -139,22 +134,6 @@ def test_f37_a_web_without_room_on_its_disk_takes_the_result_later(product):
     product.kill("web")
     product.start("web")
     done(product, answer)
-
-
-def test_five_deploys_in_a_row_dead_letter_nothing(product):
-    product.kill("worker")
-    product.start("worker", command=OBEDIENT)
-    answer = product.upload(b"sleep 60")
-    started = "SELECT count(*) AS n FROM job_event WHERE event IN ('started', 'restarted')"
-    for deploys in range(1, 6):
-        until(lambda n=deploys: product.sql(started)[0]["n"] >= n, 20, "the work has begun")
-        assert product.stop("worker")
-        assert product.queue_depth("page_import_dlq") == 0
-        if deploys < 5:
-            product.start("worker", command=OBEDIENT)
-    product.start("worker")
-    done(product, answer)
-    assert product.queue_depth("page_import_dlq") == 0
 
 
 def test_a_worker_that_stands_still_beyond_its_visibility_doubles_nothing(product):
