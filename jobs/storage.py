@@ -105,20 +105,22 @@ class Storage:
             "Metadata": {"import-id": child_id, "file-name": quote(file_name, safe="")},
         }
         digest = hashlib.sha256()
-        first = _read_part(stream)
-        digest.update(first)
-        second = _read_part(stream) if len(first) == PART_BYTES else b""
-        if not second:
-            version = self._call("put_object", **about, Body=first).get("VersionId")
-            return StoredObject(self.bucket, key, version, len(first), digest.hexdigest())
-        digest.update(second)
+        part = _read_part(stream)
+        digest.update(part)
+        # A short look ahead decides, so that two whole parts are never held at once.
+        ahead = stream.read(_READ_BYTES) if len(part) == PART_BYTES else b""
+        if not ahead:
+            version = self._call("put_object", **about, Body=part).get("VersionId")
+            return StoredObject(self.bucket, key, version, len(part), digest.hexdigest())
         upload = MultipartUpload(self._call, about)
         try:
-            size = upload.send(first) + upload.send(second)
-            del first, second
-            while part := _read_part(stream):
+            size = upload.send(part)
+            while ahead:
+                del part
+                part = _read_part(stream, ahead)
                 digest.update(part)
                 size += upload.send(part)
+                ahead = stream.read(_READ_BYTES)
             version = upload.complete()
         except BaseException:
             upload.abort()
@@ -256,13 +258,19 @@ def _version(version: str | None) -> dict[str, str]:
     return {} if version is None else {"VersionId": version}
 
 
-def _read_part(stream: Readable) -> bytes:
+def _read_part(stream: Readable, ahead: bytes = b"") -> bytes:
     part = io.BytesIO()
+    if ahead:  # a whole part is likely: one allocation instead of many that grow
+        part.seek(PART_BYTES - 1)
+        part.write(b"\0")
+        part.seek(0)
+        part.write(ahead)
     while (missing := PART_BYTES - part.tell()) > 0:
         chunk = stream.read(min(_READ_BYTES, missing))
         if not chunk:
             break
         part.write(chunk)
+    part.truncate()
     return part.getvalue()
 
 
