@@ -9,6 +9,9 @@ from models.children import CHILD_COLUMNS, find_type
 from models.database import connection, fetch
 from models.states import ItemState
 
+#: A worker at work reports at least every 30 seconds.
+SILENT_SECONDS = 60
+
 
 def tell(child_id: str) -> dict[str, Any]:
     """Return where the import is, why it waits or how it ended, and its history.
@@ -18,7 +21,8 @@ def tell(child_id: str) -> dict[str, Any]:
     import_type = find_type(child_id)
     with connection():
         row = fetch(
-            f"""SELECT {CHILD_COLUMNS}, i.lease_until >= clock_timestamp() AS leased
+            f"""SELECT {CHILD_COLUMNS}, i.lease_until >= clock_timestamp() AS leased,
+                       extract(epoch FROM clock_timestamp() - c.last_report_at) AS report_age
                 FROM {import_type} c JOIN batch_item i ON i.job_id = c.id WHERE c.id = %s""",
             (child_id,),
         )[0]
@@ -32,30 +36,51 @@ def tell(child_id: str) -> dict[str, Any]:
         "import_id": child_id,
         "type": str(import_type),
         "status": row["status"],
-        "why": _why(row),
+        "why": _why(row, history),
         **{name: row[name] for name in shown},
         "error": f"{row['error_code']}: {row['error_message']}" if row["error_message"] else None,
         "history": [_line(event) for event in history],
     }
 
 
-def _why(row: dict[str, Any]) -> str:
-    if row["status"] == ItemState.FAILED:
-        return "it failed; redrive it when the cause is gone"
-    if row["status"] == ItemState.CANCELLED:
-        return "a person cancelled it"
-    if row["status"] == ItemState.COMPLETED:
-        return "it is done"
+def _why(row: dict[str, Any], history: list[dict[str, Any]]) -> str:
+    ended = {
+        ItemState.FAILED: "it failed; redrive it when the cause is gone",
+        ItemState.CANCELLED: "a person cancelled it",
+        ItemState.COMPLETED: "it is done",
+    }
+    if row["status"] in ended:
+        return ended[row["status"]]
     if row["status"] == ItemState.PROCESSING:
-        return f"a worker has it; its last report came at {row['last_report_at']:%H:%M:%S} UTC"
+        return _why_processing(float(row["report_age"]))
+    again = _why_again(history)
     if row["dispatched_at"] is not None:
-        return "its message is in SQS and no worker has started it yet"
+        return f"{again}its message is in SQS and no worker has started it yet"
     breaker = status.get("dispatch_breaker")
     if breaker is not None and breaker.data["state"] != "closed":
-        return f"SQS does not answer ({breaker.data['reason']}); dispatch goes on when it does"
+        reason = breaker.data["reason"]
+        return f"{again}SQS does not answer ({reason}); dispatch goes on when it does"
     if row["leased"]:
-        return f"attempt {row['dispatch_attempts']} of its dispatch is under way"
-    return "it waits for the next dispatch"
+        return f"{again}attempt {row['dispatch_attempts']} of its dispatch is under way"
+    return f"{again}it waits for the next dispatch"
+
+
+def _why_processing(report_age_seconds: float) -> str:
+    if report_age_seconds <= SILENT_SECONDS:
+        return f"a worker has it; its last report came {report_age_seconds:.0f} s ago"
+    return (
+        f"no worker has reported for {report_age_seconds:.0f} s: it waits for SQS to deliver its "
+        "message again, or for the stall sweep to start a new run"
+    )
+
+
+def _why_again(history: list[dict[str, Any]]) -> str:
+    """Say why this is not its first run, if it is not."""
+    started = [event for event in history if event["event"] in {"new_run", "retried", "redriven"}]
+    if not started:
+        return ""
+    last = started[-1]
+    return f"run {last['run']} began ({last['event']}: {last['detail']}); "
 
 
 def _line(event: dict[str, Any]) -> str:

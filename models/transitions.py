@@ -22,7 +22,7 @@ from models.states import ARROWS, TERMINAL, ChildStatus, ImportType, ItemState, 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedResult:
-    """A verified result about to be stored. `pages` may be a one-shot iterator."""
+    """A verified result about to be stored. `pages` is read anew if the transaction is retried."""
 
     sha256: str
     detected_type: str
