@@ -86,6 +86,11 @@ class Proxy:
             self._rules.append(rule)
         return rule
 
+    def remove(self, rule: Rule) -> None:
+        """Let one rule act no more."""
+        with self._lock:
+            rule.times = 0
+
     def clear(self) -> None:
         """Be honest again; what a rule still holds back is never passed on."""
         with self._lock:

@@ -1,6 +1,7 @@
 """The guards that locks make look superfluous, each on its own: stale knowledge writes nothing."""
 
 import threading
+from dataclasses import replace
 
 import psycopg2
 import pytest
@@ -10,7 +11,7 @@ from models.database import connection, execute, fetch, transaction
 from models.errors import Conflict, NotFound, ReservationLost
 from models.locks import lock, lock_batch
 from models.states import ChildStatus, ImportType
-from tests.builders import ALICE, BOB, change, child, item_of, register, report
+from tests.builders import ALICE, BOB, change, child, item_of, register, report, result
 
 PAGE = ImportType.PAGE_IMPORT
 
@@ -385,3 +386,62 @@ def test_only_keys_older_than_a_day_are_forgotten(database):
     with connection():
         execute("UPDATE idempotency_key SET created_at = now() - interval '25 hours'")
     assert idempotency.forget_expired() == 1
+
+
+def test_progress_of_an_import_whose_start_report_was_lost_starts_it(database):
+    _, (child_id,) = register()
+    report(child_id, "progress", done=1, total=2)
+    row = child(child_id)
+    assert row["status"] == "processing"
+    assert row["started_at"] is not None
+    assert row["last_report_at"] is not None
+
+
+def test_a_report_of_another_kind_that_names_the_same_result_is_a_conflict(database):
+    _, (child_id,) = register()
+    same = result()
+    report(child_id, "completed", result=same)
+    assert report(child_id, "failed", result=same).conflict
+    assert report(child_id, "processing", run=None, result=same).conflict
+
+
+def test_a_completion_without_a_result_is_never_the_same_one_and_never_taken(database):
+    _, (done, live) = register(2)
+    report(done, "completed")
+    assert report(done, "completed", result=None).conflict
+    with pytest.raises(ValueError, match="unknown report"):
+        report(live, "completed", result=None)
+    assert child(live)["status"] == "queued"
+
+
+def test_a_report_of_a_kind_that_nobody_knows_writes_nothing(database):
+    _, (child_id,) = register()
+    with pytest.raises(ValueError, match="unknown report"):
+        report(child_id, "exploded", result=result())
+    assert child(child_id)["status"] == "queued"
+    assert item_of(child_id)["dispatched_at"] is None
+
+
+def test_the_same_completion_of_an_import_that_counts_as_cancelled_is_a_conflict(database):
+    _, (child_id,) = register()
+    report(child_id, "completed")
+    change("UPDATE batch_item SET cancelled_at = now()")
+    assert report(child_id, "completed").conflict
+
+
+@pytest.mark.parametrize("half", [{"design": {"a": 1}}, {"markdown": {"ja": "あ", "en": "a"}}])
+def test_half_a_design_is_no_design(database, half):
+    _, (child_id,) = register(type=ImportType.CODE2DES)
+    with transaction():
+        row = lock(ImportType.CODE2DES, child_id)
+        transitions._complete(row, replace(result(), pages=None, **half))
+    with connection():
+        assert fetch("SELECT * FROM code2des_design") == []
+
+
+def test_nothing_to_reopen_is_nothing(database):
+    register()
+    with transaction():
+        transitions.reopen_all([], "retried", component="web", reason="test")
+    with connection():
+        assert fetch("SELECT run FROM page_import") == [{"run": 1}]
