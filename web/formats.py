@@ -20,8 +20,19 @@ EXTENSIONS: dict[ImportType, tuple[str, ...]] = {
         ".log",
         ".csv",
         ".tsv",
+        ".xlsx",
+        ".xlsm",
+        ".xlsb",
+        ".xls",
+        ".ods",
     ),
-    ImportType.CODE2DES: (".py", ".pyi"),
+    ImportType.CODE2DES: (
+        ".zip",
+        ".py",
+        ".pyi",
+        ".pyw",
+        ".java",
+    ),
 }
 
 

@@ -12,6 +12,7 @@ FILES = corpus_files()
 #: What a file ends as, where it is not its text; the reason is the real one.
 REFUSED = {
     "r6-user-password.pdf": "file_encrypted",
+    "pass_protected.xlsx": "file_encrypted",
     "T02-01_001_document-catalog-No-document-catalog.pdf": "file_corrupt",
 }
 #: A readable page with nothing on it: completed, and the page says so.
@@ -24,6 +25,9 @@ PASSAGES = {
     "shift_jis.html": "こんにちは",
     "Symbol.csv": "記号",
     "vertical_writing.pdf": "日本語",
+    "50299.xlsx": "実行前の行の高さ",
+    "date.xlsx": "2021-01-01",
+    "any_sheets.xls": "This workbook contains 4 sheets",
 }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from jobs.parsing.budget import Budget
 
@@ -20,21 +22,32 @@ Table = list[list[str]]
 class Source:
     """One file to read: where it is, what its bytes say it is, and what the caller wants."""
 
-    path: Path
+    content: Path | bytes
     file_name: str
     detected_type: str
     options: Mapping[str, Any]
     budget: Budget
     warnings: tuple[str, ...] = ()
+    #: what is open until the last page is read
+    closing: ExitStack = field(default_factory=ExitStack)
 
     def read(self) -> bytes:
         """Return the whole file; for text formats, which need it whole to find the encoding."""
-        return self.path.read_bytes()
+        return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
+
+    def open(self) -> BinaryIO:
+        """Return the file as a stream, on disk or out of an archive; `closing` closes it."""
+        return self.closing.enter_context(open_content(self.content))
 
     def option(self, name: str) -> str | None:
         """Return a text option or None."""
         value = self.options.get(name)
         return value if isinstance(value, str) and value else None
+
+
+def open_content(content: Path | bytes) -> BinaryIO:
+    """Open what a source holds for reading."""
+    return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,10 @@ READERS: Mapping[str, str] = {
     "text": f"{_HERE}.text",
     "csv": f"{_HERE}.delimited",
     "tsv": f"{_HERE}.delimited",
+    "xlsx": f"{_HERE}.spreadsheet",
+    "xlsb": f"{_HERE}.spreadsheet",
+    "xls": f"{_HERE}.spreadsheet",
+    "ods": f"{_HERE}.spreadsheet",
 }
 
 #: file name suffix → the type that a user means by it
@@ -34,8 +38,15 @@ SUFFIXES: Mapping[str, str] = {
     ".text": "text",
     ".log": "text",
     ".docx": "docx",
+    ".docm": "docx",
+    ".dotx": "docx",
     ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".xltx": "xlsx",
+    ".xlsb": "xlsb",
     ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".ppsx": "pptx",
     ".doc": "doc",
     ".xls": "xls",
     ".ppt": "ppt",

@@ -62,7 +62,7 @@ def read(source: Source) -> Document:
 
 def _open(source: Source) -> Any:  # PdfDocument; pypdfium2 ships no types
     try:
-        return pdfium.PdfDocument(source.path, password=source.option("password"))
+        return pdfium.PdfDocument(source.content, password=source.option("password"))
     except pdfium.PdfiumError as error:
         code = getattr(error, "err_code", None)
         if code == _ERR_PASSWORD:

@@ -29,23 +29,24 @@ def read(
             "type_unsupported", f"The file is {display_name(found.type)}, which is not read yet."
         )
     source = Source(
-        path=path,
+        content=path,
         file_name=file_name,
         detected_type=found.type,
         options=options,
         budget=Budget(),
         warnings=found.warnings,
     )
-    document: Document = importlib.import_module(READERS[found.type]).read(source)
-    if document.page_count > MAX_PAGES:
-        raise ParseError(
-            "pages_exceeded", f"{document.page_count} pages; at most {MAX_PAGES} are read."
-        )
-    yield clean_tree({"document": _head(document, found.type, found.warnings)})
-    for done, page in enumerate(document.pages, start=1):
-        yield clean_tree(page_line(page))
-        progress(done, document.page_count)
-        source.budget.check()
+    with source.closing:
+        document: Document = importlib.import_module(READERS[found.type]).read(source)
+        if document.page_count > MAX_PAGES:
+            raise ParseError(
+                "pages_exceeded", f"{document.page_count} pages; at most {MAX_PAGES} are read."
+            )
+        yield clean_tree({"document": _head(document, found.type, found.warnings)})
+        for done, page in enumerate(document.pages, start=1):
+            yield clean_tree(page_line(page))
+            progress(done, document.page_count)
+            source.budget.check()
 
 
 def _head(document: Document, detected_type: str, warnings: tuple[str, ...]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 
 from jobs.parsing.encodings import decode
 from jobs.parsing.errors import ParseError
+from jobs.parsing.page_import.document import open_content
 from jobs.parsing.page_import.formats import SUFFIXES, display_name
 
 _HEAD_BYTES = 65_536
@@ -49,7 +50,7 @@ _ZIP_MEMBERS = (
     ("xl/", "xlsx"),
     ("META-INF/MANIFEST.MF", "jar"),
 )
-_ZIP_DAMAGE = (
+ZIP_DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -87,18 +88,18 @@ class Detected:
     warnings: tuple[str, ...] = ()
 
 
-def detect(path: Path, file_name: str) -> Detected:
-    """Return the type of the file at `path`.
+def detect(content: Path | bytes, file_name: str) -> Detected:
+    """Return the type of the file that `content` is or names.
 
     Raises ParseError: file_empty, file_encrypted, or file_corrupt when the bytes are neither what
     the name says nor anything else known.
     """
-    with path.open("rb") as stream:
+    with open_content(content) as stream:
         head = stream.read(_HEAD_BYTES)
     if not head:
         raise ParseError("file_empty", "The file has no bytes.")
     named = SUFFIXES.get(PurePath(file_name).suffix.lower())
-    found = _by_magic(path, head) or _by_text(head, named)
+    found = _by_magic(content, head) or _by_text(head, named)
     if found == "binary" and named is not None:
         return _refuse_binary(named)
     if named is None or found == named or {found, named} <= {"csv", "tsv"}:
@@ -124,13 +125,13 @@ def _refuse_binary(named: str) -> Detected:
     )
 
 
-def _by_magic(path: Path, head: bytes) -> str | None:
+def _by_magic(content: Path | bytes, head: bytes) -> str | None:
     if b"%PDF-" in head[: _PDF_WINDOW_BYTES + 5]:
         return "pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
-        return _zip_type(path)
+        return _zip_type(content)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        return _ole_type(path)
+        return _ole_type(content)
     for magic, offset, name in _MAGIC:
         if head.startswith(magic, offset) and (name != "bzip2" or not head.isascii()):
             return name
@@ -138,12 +139,12 @@ def _by_magic(path: Path, head: bytes) -> str | None:
     return "executable" if is_program else None
 
 
-def _zip_type(path: Path) -> str:
+def _zip_type(content: Path | bytes) -> str:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_content(content) as stream, zipfile.ZipFile(stream) as archive:
             names = archive.namelist()
             declared = archive.read("mimetype")[:200] if _small(archive, "mimetype") else b""
-    except _ZIP_DAMAGE as error:
+    except ZIP_DAMAGE as error:
         raise ParseError("file_corrupt", "The ZIP container is damaged.") from error
     if declared == b"application/epub+zip":
         return "epub"
@@ -159,8 +160,8 @@ def _small(archive: zipfile.ZipFile, member: str) -> bool:
     return member in archive.namelist() and archive.getinfo(member).file_size <= 200
 
 
-def _ole_type(path: Path) -> str:
-    with path.open("rb") as stream:
+def _ole_type(content: Path | bytes) -> str:
+    with open_content(content) as stream:
         data = stream.read(_OLE_SCAN_BYTES)
     for stream_name, name in _OLE_STREAMS:
         if stream_name.encode("utf-16-le") + b"\0\0" in data:

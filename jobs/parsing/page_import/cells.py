@@ -1,0 +1,57 @@
+"""Write the values of spreadsheet cells as a person reads them."""
+
+from __future__ import annotations
+
+import datetime
+
+_DAY_SECONDS = 86_400
+
+
+def cell_text(value: object) -> str:
+    """Return one cell as text: whole numbers without `.0`, dates in ISO order, TRUE and FALSE."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return number_text(value)
+    if isinstance(value, datetime.datetime):
+        shown = value.replace(microsecond=0)
+        return shown.isoformat(sep=" ") if value.microsecond < 500_000 else _rounded(shown)
+    if isinstance(value, datetime.timedelta):
+        seconds = round(value.total_seconds())
+        sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+        return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if isinstance(value, datetime.time):
+        return value.replace(microsecond=0).isoformat()
+    return str(value)
+
+
+def _rounded(value: datetime.datetime) -> str:
+    try:
+        return (value + datetime.timedelta(seconds=1)).isoformat(sep=" ")
+    except OverflowError:
+        return value.isoformat(sep=" ")
+
+
+def number_text(value: float) -> str:
+    """Return a number with the 15 digits that spreadsheets keep."""
+    text = f"{value:.15g}"
+    if "e" in text and abs(value) < 1e21 and value.is_integer():
+        return str(int(value))
+    return text
+
+
+def date_text(serial: float, *, is_1904: bool, shows_date: bool, shows_time: bool) -> str:
+    """Return a date serial number as text; what is no date stays a number."""
+    days = serial + (1462 if is_1904 else 0)
+    if not 0 <= days < 2_958_466:
+        return number_text(serial)
+    if not shows_date:
+        return cell_text(datetime.timedelta(seconds=round(days * _DAY_SECONDS)))
+    # Excel takes 1900 for a leap year: day 60 does not exist, days before it are one late
+    start = datetime.datetime(1899, 12, 30 if days >= 60 else 31, tzinfo=datetime.UTC)
+    moment = start + datetime.timedelta(seconds=round(days * _DAY_SECONDS))
+    moment = moment.replace(tzinfo=None)
+    has_time = shows_time or moment.time() != datetime.time()
+    return moment.isoformat(sep=" ") if has_time else moment.date().isoformat()
