@@ -60,7 +60,7 @@ def _composition(model: Row) -> Row | None:
                 edges.add((f"p:{_package(modules[start])}", f"p:{_package(modules[end])}"))
     external = {}
     for package in model["external"]:
-        if package["ecosystem"] == "python-stdlib":
+        if package["ecosystem"].endswith("-stdlib"):
             continue
         users = {f"p:{_package(modules[m])}" for m in package["used_by"] if m in modules}
         if users:
@@ -72,7 +72,7 @@ def _composition(model: Row) -> Row | None:
     text = flowchart(
         {node: labels[node] for node in nodes},
         [(a, b, "") for a, b in kept],
-        {"external": outside} if outside else None,
+        {"外部 / external": outside} if outside else None,
     )
     return diagram("composition", ("システム構成", "Composition"), text, len(nodes), omitted)
 
@@ -107,23 +107,37 @@ def _classes(model: Row) -> Row | None:
     ]
     nodes, kept, omitted = choose(list(types), edges, MAX_CLASSES)
     ids = number(nodes)
+    methods: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for function in model["functions"]:
+        methods[(function["module"], function["type"] or "")].append(function)
     lines = ["classDiagram"]
     for node in nodes:
         kind = types[node]
         lines.append(f'  class {ids[node]}["{escape(kind["qualified"])}"]')
         if kind["kind"] != "class":
             lines.append(f"  <<{kind['kind']}>> {ids[node]}")
-        lines += [f"  {ids[node]} : {member}" for member in _members(model, kind)]
+        members = methods[(kind["module"], kind["qualified"])]
+        lines += [f"  {ids[node]} : {member}" for member in _members(members, kind)]
     lines += [f"  {ids[base]} <|-- {ids[node]}" for node, base in kept]
+    lines += [
+        f"  {ids[start]} --> {ids[end]} : {escape(name)}"
+        for start, end, name in _associations(types, nodes)
+    ]
     return diagram("classes", ("クラス図", "Classes"), "\n".join(lines), len(nodes), omitted)
 
 
-def _members(model: Row, kind: Row) -> list[str]:
-    fields = [escape(_sign(f["name"]) + f["name"]) for f in kind["fields"] if f["name"][:2] != "__"]
+def _members(members: list[Row], kind: Row) -> list[str]:
+    fields = [
+        escape(_sign(f["name"], []) + f["name"] + (f": {f['type']}" if f["type"] else ""))
+        for f in kind["fields"]
+        if f["name"][:2] != "__"
+    ]
     methods = {
-        function["name"]: escape(f"{_sign(function['name'])}{function['name']}()")
-        for function in model["functions"]
-        if function["module"] == kind["module"] and function["type"] == kind["qualified"]
+        function["name"]: escape(
+            f"{_sign(function['name'], function['modifiers'])}{function['name']}()"
+            + (f" {function['returns']}" if function["returns"] else "")
+        )
+        for function in members
     }
     found = [*dict.fromkeys(fields), *methods.values()]
     if len(found) > MAX_MEMBERS:
@@ -131,8 +145,26 @@ def _members(model: Row, kind: Row) -> list[str]:
     return found
 
 
-def _sign(name: str) -> str:
-    return "-" if name.startswith("_") and not name.endswith("__") else ""
+def _sign(name: str, modifiers: list[str]) -> str:
+    if "private" in modifiers or (name.startswith("_") and not name.endswith("__")):
+        return "-"
+    return "+" if "public" in modifiers else ""
+
+
+def _associations(types: dict[str, Row], nodes: list[str]) -> list[tuple[str, str, str]]:
+    """Return (type, type, field) where a field holds another type of the diagram."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for node in nodes:
+        names[types[node]["name"]].append(node)
+    found = []
+    for node in nodes:
+        for field in types[node]["fields"]:
+            words = re.findall(r"\w+", field["type"] or "")
+            ends = [names[word][0] for word in words if len(names.get(word, ())) == 1]
+            if ends and ends[0] != node:
+                found.append((node, ends[0], field["name"]))
+    unique = {(start, end): (start, end, name) for start, end, name in reversed(found)}
+    return sorted(unique.values())[:MAX_EDGES]
 
 
 def _calls(model: Row) -> Row | None:
@@ -208,7 +240,9 @@ def _tables(model: Row) -> Row | None:
             kind = re.sub(r"\W+", "_", column["type"] or "unknown", flags=re.ASCII).strip("_")
             word = re.sub(r"\W+", "_", column["name"], flags=re.ASCII).strip("_") or "column"
             key = " PK" if column["key"] == "primary" else ""
-            lines.append(f"    {kind or 'unknown'} {word}{key}")
+            label = column["comment"] or ("" if word == column["name"] else column["name"])
+            note = f' "{escape(label)}"' if label else ""
+            lines.append(f"    {kind or 'unknown'} {word}{key}{note}")
         lines.append("  }")
     seen: set[tuple[str, str]] = set()
     for name in names:

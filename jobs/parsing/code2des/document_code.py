@@ -85,9 +85,14 @@ def _enumerations(writer: Writer, found: list[Row]) -> None:
                 cell(summary_of(f["doc"])),
             ]
             for kind in enumerations
-            for f in kind["fields"]
+            for f in _constants(kind)
         ],
     )
+
+
+def _constants(kind: Row) -> list[Row]:
+    """Return the constants of an enumeration: its fields without a type, if there are such."""
+    return [f for f in kind["fields"] if f["type"] is None] or list(kind["fields"])
 
 
 def functions(writer: Writer, model: Row) -> None:

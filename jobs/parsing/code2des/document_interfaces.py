@@ -69,9 +69,13 @@ def data_model(writer: Writer, model: dict[str, Any]) -> None:
         writer.phrase("none_found")
         return
     writer.phrase("sql_note")
+    _table_list(writer, model)
     writer.diagram(model, "tables")
     for table in model["tables"][:_MAX_ROWS]:
-        writer.heading(3, code(table["name"]))
+        comment = f" {cell(table['comment'])}" if table["comment"] else ""
+        writer.heading(3, code(table["name"]) + comment)
+        if table["kind"] == "view":
+            writer.phrase("view_note")
         if not table["columns"]:
             writer.phrase("columns_unknown")
             continue
@@ -88,6 +92,23 @@ def data_model(writer: Writer, model: dict[str, Any]) -> None:
         writer.table(("column", "data_type", "null", "key", "comment"), rows)
 
 
+def _table_list(writer: Writer, model: dict[str, Any]) -> None:
+    rows = [
+        [
+            code(table["name"]),
+            cell(table["comment"]),
+            writer.say("view" if table["kind"] == "view" else "table"),
+            writer.say(f"source_{table['source']}"),
+            code(short(table["type"] or "")),
+            ", ".join(map(code, table["indexes"])) or cell(None),
+            place(table["file"], table["line"]),
+        ]
+        for table in model["tables"][:_MAX_ROWS]
+    ]
+    keys = ("table", "summary", "kind", "origin", "entity", "indexes", "location")
+    writer.table(keys, rows)
+
+
 def _foreign(table: dict[str, Any], column: str) -> str:
     targets = [f["references"] for f in table["foreign_keys"] if f["column"] == column]
     return cell(f"FK → {targets[0]}" if targets else None)
@@ -100,6 +121,7 @@ def crud(writer: Writer, model: dict[str, Any]) -> None:
         for row in model["crud"]
     ]
     if rows:
+        writer.phrase("crud_note")
         writer.table(("table", "function", "create", "read", "update", "delete"), rows[:_MAX_ROWS])
     else:
         writer.phrase("none_found")

@@ -58,7 +58,7 @@ def composition(writer: Writer, model: dict[str, Any]) -> None:
             for row in model["project"]["languages"]
         ],
     )
-    if not any(package["ecosystem"] == "pypi" for package in model["external"]):
+    if not any(not package["ecosystem"].endswith("-stdlib") for package in model["external"]):
         writer.phrase("external_none")
     writer.diagram(model, "composition")
     writer.phrase("infrastructure")
@@ -105,6 +105,7 @@ def dependencies(writer: Writer, model: dict[str, Any]) -> None:
             for layer in sorted(layers, reverse=True)
         ]
     )
+    _packages(writer, model)
     if not model["cycles"]:
         writer.phrase("cycles_none")
     writer.items(
@@ -113,3 +114,70 @@ def dependencies(writer: Writer, model: dict[str, Any]) -> None:
             for number, cycle in enumerate(model["cycles"], start=1)
         ]
     )
+    writer.items(
+        [
+            writer.say("package_cycle_row", number=number, names=", ".join(map(code, cycle)))
+            for number, cycle in enumerate(model["package_cycles"], start=1)
+        ]
+    )
+    _cycle_lines(writer, model, names)
+    _violations(writer, model, names)
+
+
+def _packages(writer: Writer, model: dict[str, Any]) -> None:
+    if len(model["packages"]) < 2:
+        return
+    writer.heading(3, writer.say("packages"))
+    rows = [
+        [
+            code(package["name"]),
+            writer.say(f"role_{package['role']}") if package["role"] else cell(None),
+            str(package["modules"]),
+            str(package["layer"]),
+            ", ".join(map(code, package["uses"])) or cell(None),
+        ]
+        for package in model["packages"]
+    ]
+    keys = ("package", "role", "module_count", "layer", "uses_packages")
+    writer.table(keys, rows[:_MAX_ROWS])
+
+
+def _cycle_lines(writer: Writer, model: dict[str, Any], names: dict[str, str]) -> None:
+    """Write which lines close the cycles: that is where they can be cut."""
+    cycle_of = {module: number for number, c in enumerate(model["cycles"], 1) for module in c}
+    rows = [
+        [
+            str(cycle_of[relation["from"]]),
+            code(names[relation["from"]]),
+            code(names[relation["to"]]),
+            place(relation["from"].removeprefix("module:"), relation["lines"][0]),
+        ]
+        for relation in model["relations"]
+        if relation["kind"] == "imports"
+        and relation["from"] in cycle_of
+        and cycle_of[relation["from"]] == cycle_of.get(relation["to"])
+    ]
+    if rows:
+        writer.heading(3, writer.say("cycle_lines"))
+        writer.table(("number", "from_module", "to_module", "location"), rows[:_MAX_ROWS])
+
+
+def _violations(writer: Writer, model: dict[str, Any], names: dict[str, str]) -> None:
+    lines = {
+        (relation["from"], relation["to"]): relation["lines"][0]
+        for relation in model["relations"]
+        if relation["kind"] == "imports"
+    }
+    rows = [
+        [
+            writer.say(f"violation_{row['kind']}"),
+            code(names[row["from"]]),
+            code(names[row["to"]]),
+            place(row["from"].removeprefix("module:"), lines[(row["from"], row["to"])]),
+        ]
+        for row in model["layer_violations"]
+    ]
+    if rows:
+        writer.heading(3, writer.say("violations"))
+        writer.phrase("violation_note")
+        writer.table(("kind", "from_module", "to_module", "location"), rows[:_MAX_ROWS])

@@ -37,6 +37,8 @@ class Variable:
     type: str | None = None
     default: str | None = None
     doc: str | None = None
+    modifiers: tuple[str, ...] = ()
+    decorators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,8 @@ class Call:
     name: str
     receiver: str | None
     line: int
+    #: number of arguments, where the language tells overloads apart by it
+    arity: int | None = None
 
 
 @dataclass(kw_only=True)
@@ -132,11 +136,67 @@ class SqlUse:
 
 
 @dataclass(kw_only=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: str | None = None
+    null: bool | None = None
+    key: str | None = None
+    default: str | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKey:
+    """A reference to `table` or, when that is empty, to the table of the class `entity`."""
+
+    column: str
+    table: str = ""
+    target: str = ""
+    entity: str = ""
+
+
+@dataclass(kw_only=True)
+class Table:
+    """A table or view that DDL or a mapped class declares; `type` is the class."""
+
+    name: str
+    source: str
+    kind: str = "table"
+    type: str | None = None
+    comment: str | None = None
+    columns: list[Column] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    indexes: list[str] = field(default_factory=list)
+    line: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """An edge that a language states by name: CALL of a program, PERFORM of a section."""
+
+    kind: str
+    start: str
+    end: str
+    confidence: str
+    line: int
+
+
+@dataclass(kw_only=True)
 class FileFacts:
     """All facts of one file. `toplevel` holds the calls outside functions."""
 
     source: SourceFile
     doc: str | None = None
+    #: name of the package, namespace or module that the file declares
+    package: str | None = None
+    #: names of types and receivers that the file mentions → line of the first mention
+    words: dict[str, int] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    #: what a grammar of another version could not be asked
+    unasked: list[str] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     types: list[Type] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from jobs.parsing.code2des.facts import FileFacts, Function, Import, Type
+from jobs.parsing.code2des.resolving import ImportResolver, Target
 
 _MAX_HOPS = 8
 
@@ -18,6 +19,7 @@ class FileIndex:
 
     facts: FileFacts
     functions: dict[str, str] = field(default_factory=dict)
+    overloads: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     types: dict[str, str] = field(default_factory=dict)
     imports: dict[str, Import] = field(default_factory=dict)
 
@@ -25,7 +27,7 @@ class FileIndex:
 class Index:
     """All definitions of a project. Identifiers are `language:path#qualified(types)@ordinal`."""
 
-    def __init__(self, files: Sequence[FileFacts], resolvers: dict[str, Any]) -> None:
+    def __init__(self, files: Sequence[FileFacts], resolvers: Mapping[str, ImportResolver]) -> None:
         self.files: dict[str, FileIndex] = {}
         self.ids: dict[int, str] = {}
         self.functions: dict[str, Function] = {}
@@ -53,6 +55,7 @@ class Index:
             self.functions[identifier] = function
             self.path_of[identifier] = path
             entry.functions[function.qualified] = identifier
+            entry.overloads[function.qualified].append(identifier)
             if "overload" not in function.modifiers:
                 self.by_name[function.name].append(identifier)
         for imported in facts.imports:
@@ -66,10 +69,35 @@ class Index:
         used[base] += 1
         return base if used[base] == 1 else f"{base}@{used[base]}"
 
-    def resolve_import(self, entry: Import, path: str) -> Any:
+    def resolve_import(self, entry: Import, path: str) -> Target:
         """Return the Target of an import of the file at `path`."""
-        language = self.files[path].facts.source.language
-        return self._resolvers[language].resolve(entry, path)
+        return self.resolver(path).resolve(entry, path)
+
+    def import_targets(self, entry: Import, path: str) -> list[Target]:
+        """Return every Target of an import of the file at `path`."""
+        return self.resolver(path).targets(entry, path)
+
+    def resolver(self, path: str) -> ImportResolver:
+        """Return the resolver of the language of a file."""
+        return self._resolvers[self.files[path].facts.source.language]
+
+    def function_at(self, qualified: str, path: str, line: int) -> str | None:
+        """Return the function of that name around `line`: the right one of several overloads."""
+        entry = self.files[path]
+        for identifier in entry.overloads.get(qualified, ()):
+            span = self.functions[identifier].span
+            if span.line <= line <= span.end:
+                return identifier
+        return entry.functions.get(qualified)
+
+    def by_arity(self, identifier: str, arity: int | None) -> tuple[str, bool]:
+        """Return the overload with that number of parameters, and whether there is no doubt."""
+        function = self.functions.get(identifier)
+        if function is None or arity is None:
+            return identifier, True
+        listed = self.files[self.path_of[identifier]].overloads.get(function.qualified, [])
+        fitting = [i for i in listed if takes(self.functions[i], arity)]
+        return (fitting[0], len(fitting) == 1) if fitting else (identifier, len(listed) == 1)
 
     def find(self, name: str, path: str) -> str | None:
         """Return the identifier that a dotted `name` means at the top level of a file.
@@ -100,7 +128,10 @@ class Index:
             if target.path is None or target.path == path:
                 return None
             return target.path, ".".join([target.member, *rest] if target.member else rest)
-        return None
+        implied = self.resolver(path).implicit(name, path)
+        if implied is None or implied.path is None:
+            return None
+        return implied.path, implied.member or name
 
     def is_external(self, name: str, path: str) -> bool:
         """Say whether the first part of `name` is imported from outside the project."""
@@ -110,8 +141,21 @@ class Index:
     def bases(self, type_id: str) -> list[str]:
         """Return the identifiers of the direct bases that are in the project."""
         kind, path = self.types[type_id], self.path_of[type_id]
-        found = (self.find(base.split("[")[0], path) for base in kind.bases)
+        scope = kind.qualified.rpartition(".")[0]
+        found = (self.find_type(base, path, scope) for base in kind.bases)
         return [base for base in found if base in self.types and base != type_id]
+
+    def find_type(self, written: str, path: str, scope: str = "") -> str | None:
+        """Return the type that an annotation most plainly names, seen from inside `scope`."""
+        name = plain_type(written)
+        while name:
+            found = self.find(f"{scope}.{name}" if scope else name, path)
+            if found in self.types:
+                return found
+            if not scope:
+                return None
+            scope = scope.rpartition(".")[0]
+        return None
 
     def method(self, type_id: str, name: str) -> tuple[str, bool] | None:
         """Return the method of a type or of its bases, and whether it is the type's own."""
@@ -128,3 +172,25 @@ class Index:
                 return found, current == type_id
             pending.extend(self.bases(current))
         return None
+
+
+_WRAPPERS = re.compile(r"^(?:(?:t|typing)\.)?(?:Optional|Promise|Future|Task|Box|Rc|Arc)[\[<]")
+_QUALIFIERS = re.compile(r"^(?:const|final|readonly|mut|static|struct|dyn|impl|val|var)\s+")
+
+
+def plain_type(written: str) -> str:
+    """Return the class that a type annotation most plainly names."""
+    text = written.strip().strip("\"'").lstrip("*&:?\\ ")
+    for _ in range(3):
+        text = _QUALIFIERS.sub("", _WRAPPERS.sub("", text)).lstrip("*& ")
+    text = re.split(r"[\[<|(?!*&{\s]", text, maxsplit=1)[0]
+    return text.strip().rstrip("]>").replace("::", ".").replace("\\", ".")
+
+
+def takes(function: Function, arity: int) -> bool:
+    """Say whether a function can be called with so many arguments."""
+    params = [p for p in function.params if p.name not in ("self", "cls", "/", "*", "this")]
+    if any(p.name.startswith("*") or "..." in (p.type or "") + p.name for p in params):
+        return arity >= len(params) - 1
+    needed = sum(p.default is None for p in params)
+    return needed <= arity <= len(params)

@@ -31,7 +31,7 @@ def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
                 {
                     "method": endpoint.method,
                     "path": full,
-                    "handler": index.files[path].functions.get(endpoint.handler),
+                    "handler": index.function_at(endpoint.handler, path, endpoint.line),
                     "framework": endpoint.framework,
                     "params": [a or b for a, b in _PATH_PARAMETER.findall(full)],
                     "file": path,
@@ -72,7 +72,9 @@ def entry_points(
         known = index.files[path].functions
         for entry in facts.entry_points:
             target = known.get(entry.target, module_id(path))
-            rows.append(_entry(entry.kind, target, None, path, entry.line))
+            module = index.resolver(path).module_name(path).rpartition(".")[0]
+            full = f"{module}.{entry.target}" if facts.package and module else None
+            rows.append(_entry(entry.kind, target, full, path, entry.line))
         if PurePosixPath(path).name == "__main__.py" and not facts.entry_points:
             rows.append(_entry("main", module_id(path), None, path, 1))
     for command, target, source in manifest.scripts:
@@ -99,9 +101,9 @@ def externals(files: Sequence[FileFacts], index: Index, manifest: Manifest) -> l
     for facts in files:
         path = facts.source.path
         for imported in facts.imports:
-            target = index.resolve_import(imported, path)
-            if target.external is not None and target.external != "__future__":
-                used[(target.ecosystem or "unknown", target.external)].add(module_id(path))
+            for target in index.import_targets(imported, path):
+                if target.external is not None and target.external != "__future__":
+                    used[(target.ecosystem or "unknown", target.external)].add(module_id(path))
     declared = {_plain(name): (name, v, file) for _, name, v, file in reversed(manifest.packages)}
     rows = []
     for (ecosystem, name), modules in used.items():

@@ -1,7 +1,8 @@
 """The registry of source languages: name → module that analyses it.
 
 Adding a language = one module with `SUFFIXES`, `analyse(source) -> FileFacts`, `Resolver` and
-`grammars()`, and one line in MODULES.
+`grammars()`, and one line in MODULES. A suffix of a language that has no module is recognised,
+counted and skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from typing import Any
 
 MODULES: Mapping[str, str] = {
     "python": "jobs.parsing.code2des.python",
+    "java": "jobs.parsing.code2des.java",
 }
+
+#: languages in which a bare name may be a method of the object at hand
+IMPLICIT_THIS = frozenset({"java", "kotlin", "csharp", "cpp", "ruby"})
 
 #: suffix → language, also of those that are recognised but not analysed yet
 SUFFIXES: Mapping[str, str] = {

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from jobs.parsing.code2des.data import crud_rows, orm_tables
+from jobs.parsing.code2des.architecture import describe_packages
+from jobs.parsing.code2des.data import crud_rows, find_tables
 from jobs.parsing.code2des.facts import FileFacts
 from jobs.parsing.code2des.graph import components, layers, ranks
 from jobs.parsing.code2des.index import Index
@@ -29,8 +30,7 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
     files = sorted(files, key=lambda facts: facts.source.path)
     used = sorted({facts.source.language for facts in files})
     resolvers = {
-        name: load(name).Resolver(f.source.path for f in files if f.source.language == name)
-        for name in used
+        name: load(name).Resolver([f for f in files if f.source.language == name]) for name in used
     }
     index = Index(files, resolvers)
     manifest = read_manifests(sources.manifests)
@@ -42,23 +42,32 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
     modules = _modules(files, resolvers, relations)
     _count_fans(functions, relations)
     warnings = [*sources.warnings, *_warnings(files, manifest.broken)]
+    tables = find_tables(files, index)
     return {
         "schema": "code2des/1",
         "project": _project(sources, files, manifest.name or root_name, manifest),
         "files": _files(sources, files),
         "modules": modules,
+        **describe_packages(modules, _packages(files, resolvers), import_edges(relations)),
         "types": types,
         "functions": functions,
         "relations": relations,
         "endpoints": endpoints(files, index),
         "entry_points": entry_points(files, index, manifest),
-        "tables": orm_tables(files, index),
-        "crud": crud_rows(files, index),
+        "tables": tables,
+        "crud": crud_rows(files, index, tables, relations),
         "external": externals(files, index, manifest),
         "cycles": _cycles(modules, relations),
         "hotspots": _hotspots(functions),
         "warnings": sorted(warnings, key=_warning_order),
         "totals": _totals(files, sources, types, functions, relations),
+    }
+
+
+def _packages(files: Sequence[FileFacts], resolvers: Row) -> dict[str, str]:
+    return {
+        module_id(path := facts.source.path): resolvers[facts.source.language].package_of(path)
+        for facts in files
     }
 
 
@@ -151,7 +160,7 @@ def _modules(files: Sequence[FileFacts], resolvers: Row, relations: Sequence[Row
                 "language": facts.source.language,
                 "role": "test" if is_test(path) else "code",
                 "layer": layer[node],
-                "summary": summary_of(facts.doc),
+                "summary": summary_of(facts.doc or _main_doc(facts)),
                 "fan_in": fan_in[node],
                 "fan_out": out,
                 "instability": round(out / (out + fan_in[node]), 3) if out + fan_in[node] else None,
@@ -159,6 +168,11 @@ def _modules(files: Sequence[FileFacts], resolvers: Row, relations: Sequence[Row
             }
         )
     return rows
+
+
+def _main_doc(facts: FileFacts) -> str | None:
+    """Return the comment of the first type, which most often says what its file is for."""
+    return next((kind.doc for kind in facts.types if "." not in kind.qualified), None)
 
 
 def import_edges(relations: Sequence[Row]) -> dict[str, list[str]]:
@@ -227,6 +241,11 @@ def _warnings(files: Sequence[FileFacts], broken: Sequence[str]) -> list[Row]:
         }
         for facts in files
         if facts.error_nodes
+    ]
+    found += [
+        {"code": "query_mismatch", "path": f.source.path, "line": None, "detail": detail}
+        for f in files
+        for detail in f.unasked
     ]
     for path in broken:
         found.append({"code": "manifest_broken", "path": path, "line": None, "detail": None})

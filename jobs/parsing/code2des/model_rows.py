@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 def _variables(variables: Sequence[Variable]) -> list[Row]:
-    return [asdict(variable) for variable in variables]
+    return [{"name": v.name, "type": v.type, "default": v.default, "doc": v.doc} for v in variables]
 
 
 def type_row(kind: Type, identifier: str, facts: FileFacts) -> Row:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jobs.parsing.code2des.phrases_kinds import KINDS
+
 PHRASES: Mapping[str, tuple[str, str]] = {
+    **KINDS,
     # headings
     "title": ("{name} 設計書", "{name}: design document"),
     "overview": ("概要", "Overview"),
@@ -74,14 +77,6 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "confidence_exact": ("確実", "exact"),
     "confidence_likely": ("推定", "likely"),
     "confidence_ambiguous": ("不確定", "ambiguous"),
-    "kind_class": ("クラス", "class"),
-    "kind_interface": ("インターフェース", "interface"),
-    "kind_enum": ("列挙", "enum"),
-    "kind_record": ("レコード", "record"),
-    "kind_alias": ("型の別名", "alias"),
-    "ecosystem_pypi": ("外部パッケージ (PyPI)", "package (PyPI)"),
-    "ecosystem_python-stdlib": ("標準ライブラリ", "standard library"),
-    "ecosystem_unresolved": ("未解決の相対インポート", "unresolved relative import"),
     "tests_only": ("テストのみ", "tests only"),
     "logical_name": ("論理名", "Summary"),
     "physical_name": ("物理名", "Name"),
@@ -143,10 +138,6 @@ PHRASES: Mapping[str, tuple[str, str]] = {
         "テストコード（{modules} モジュール、{functions} 関数）は一覧と図から除いています。",
         "Test code ({modules} modules, {functions} functions) is left out of lists and diagrams.",
     ),
-    "entry_main": ("主処理", "main"),
-    "entry_cli": ("コマンド", "command"),
-    "entry_worker": ("ワーカー", "worker"),
-    "entry_route": ("API", "route"),
     "library_note": (
         "起動点がないため、ライブラリとして利用されるものと考えられます。公開関数は「関数仕様」を"
         "参照してください。",
@@ -170,8 +161,8 @@ PHRASES: Mapping[str, tuple[str, str]] = {
         "(several candidates, never drawn).",
     ),
     "sql_note": (
-        "ORMクラスと文字列中のSQLから求めたものです。",
-        "Found in ORM classes and in SQL inside string literals.",
+        "DDL・エンティティクラス・SQL文から求めたものです。",
+        "Found in DDL, entity classes and SQL statements.",
     ),
     "columns_unknown": ("列: ソースからは判断できません。", "Columns: not derivable from source."),
     "hotspot_note": (
@@ -194,7 +185,44 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "limit_operation": ("運用・障害対応手順", "Operation and incident handling"),
     "limit_background": ("設計の意図・背景", "Intent and background of the design"),
     "index_more": ("索引は {count} 件で打ち切りました。", "The index stops at {count} entries."),
+    # architecture and data
+    "number": ("番号", "No."),
+    "packages": ("パッケージ構成", "Packages"),
+    "uses_packages": ("依存先パッケージ", "Uses packages"),
+    "module_count": ("モジュール数", "Modules"),
+    "role": ("役割", "Role"),
+    "role_web": ("画面・API層", "web / API"),
+    "role_service": ("サービス層", "service"),
+    "role_data": ("データアクセス層", "data access"),
+    "role_model": ("モデル", "model"),
+    "package_cycle_row": (
+        "パッケージの循環 {number}: {names}",
+        "Cycle of packages {number}: {names}",
+    ),
+    "cycle_lines": ("循環の原因となる箇所", "Where the cycles come from"),
+    "violations": ("層の違反", "Layer violations"),
+    "violation_skip": ("層の飛び越し", "skips a layer"),
+    "violation_upward": ("逆方向の依存", "depends upwards"),
+    "violation_note": (
+        "パッケージ名（web/controller・service・repository/dao・model など）から推定した"
+        "層による判定です。",
+        "Judged by layers guessed from package names (web/controller, service, repository/dao).",
+    ),
+    "from_module": ("依存元", "From"),
+    "to_module": ("依存先", "To"),
+    "view": ("ビュー", "view"),
+    "view_note": ("ビューです。", "This is a view."),
+    "indexes": ("索引", "Indexes"),
+    "entity": ("エンティティ", "Entity"),
+    "origin": ("出典", "Origin"),
+    "table_names": ("テーブル一覧", "Tables"),
+    "crud_note": (
+        "○は埋め込みSQL・SQL文字列・リポジトリのメソッド名から判断した操作です。",
+        "○ marks operations seen in embedded SQL, SQL literals or names of repository methods.",
+    ),
     # reasons
+    "reason_query_mismatch": ("文法の版の不一致", "grammar of another version"),
+    "reason_sql_unread": ("解釈できないSQL文", "SQL statement not understood"),
     "reason_not_source": ("ソースコードではない", "no source code"),
     "reason_vendored": ("外部由来・生成物のフォルダー", "vendored or build folder"),
     "reason_language_unsupported": ("未対応の言語", "language not supported yet"),

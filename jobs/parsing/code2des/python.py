@@ -12,6 +12,7 @@ from tree_sitter import Language, Node, Parser
 from jobs.parsing.code2des.facts import FileFacts, SourceFile
 from jobs.parsing.code2des.python_imports import Resolver
 from jobs.parsing.code2des.python_nodes import docstring
+from jobs.parsing.code2des.python_tables import read_table
 from jobs.parsing.code2des.python_walk import Walk
 
 __all__ = ["Resolver", "analyse", "grammars"]
@@ -42,6 +43,8 @@ def analyse(source: SourceFile) -> FileFacts:
     facts = FileFacts(source=source, doc=docstring(tree.root_node))
     _count_lines(facts)
     Walk(facts).run(tree.root_node)
+    tables = map(read_table, facts.types)
+    facts.tables.extend(table for table in tables if table is not None)
     _count_errors(facts, tree.root_node)
     return facts
 

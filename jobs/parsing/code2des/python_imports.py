@@ -6,15 +6,15 @@ outermost package, from the root, from `src` or `lib`. No code is run and no pat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from tree_sitter import Node
 
-from jobs.parsing.code2des.facts import Import
+from jobs.parsing.code2des.facts import FileFacts, Import
 from jobs.parsing.code2des.python_nodes import text_of
 from jobs.parsing.code2des.python_stdlib import STDLIB
+from jobs.parsing.code2des.resolving import ImportResolver, Target
 
 _ROOTS = ("src", "lib", "python")
 
@@ -55,21 +55,11 @@ def _alias(node: Node) -> tuple[str, str | None]:
     return name, text_of(node.child_by_field_name("alias"))
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where an import leads: a file of the project with the name left to find in it, or outside."""
-
-    path: str | None = None
-    member: str | None = None
-    external: str | None = None
-    ecosystem: str | None = None
-
-
-class Resolver:
+class Resolver(ImportResolver):
     """Resolves the imports of one project's Python files."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._paths = frozenset(paths)
+    def __init__(self, files: Sequence[FileFacts]) -> None:
+        self._paths = frozenset(facts.source.path for facts in files)
         self._packages = frozenset(
             str(PurePosixPath(path).parent) for path in self._paths if _is_init(path)
         )

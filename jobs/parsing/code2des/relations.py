@@ -50,10 +50,12 @@ def _edge(key: _Key, lines: list[int]) -> dict[str, Any]:
 def _imports(facts: FileFacts, index: Index, lines: dict[_Key, set[int]]) -> None:
     path = facts.source.path
     for entry in facts.imports:
-        target = index.resolve_import(entry, path)
-        if target.path is not None and target.path != path:
-            key = (module_id(path), module_id(target.path), "imports", "exact", ())
-            lines[key].add(entry.line)
+        for target in index.import_targets(entry, path):
+            if target.path is not None and target.path != path:
+                end = module_id(target.path)
+                lines[(module_id(path), end, "imports", target.confidence, ())].add(entry.line)
+    for neighbour, line in index.resolver(path).neighbours(path):
+        lines[(module_id(path), module_id(neighbour), "imports", "likely", ())].add(line)
 
 
 def _inherits(facts: FileFacts, index: Index, lines: dict[_Key, set[int]]) -> None:

@@ -1,0 +1,216 @@
+"""One sweep over what the query of a language found: any depth, every fact once.
+
+The query gives the interesting nodes of a file; sorted by their place they are met in source order,
+and a stack of open definitions tells what each of them belongs to. Nothing recurses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from jobs.parsing.code2des.comments import Comments
+from jobs.parsing.code2des.dialect import Dialect, Scope
+from jobs.parsing.code2des.facts import (
+    FileFacts,
+    Function,
+    SourceFile,
+    Span,
+    SqlUse,
+    Type,
+)
+from jobs.parsing.code2des.grammar import errors_of, load_grammar
+from jobs.parsing.code2des.nodes import line_of, text_of
+from jobs.parsing.code2des.sql_strings import table_uses
+
+#: capture name (before the dot) → order among captures of the same node
+ORDER = {
+    "package": 0,
+    "scope": 1,
+    "type": 2,
+    "function": 3,
+    "import": 4,
+    "field": 5,
+    "local": 6,
+    "throw": 7,
+    "branch": 8,
+    "nest": 9,
+    "call": 10,
+    "string": 11,
+    "word": 12,
+}
+
+
+def analyse(source: SourceFile, dialect: Dialect) -> FileFacts:
+    """Return the facts of one file. Raises ValueError when parsing takes too long."""
+    grammar = load_grammar(dialect.package, dialect.query, dialect.function)
+    data = source.text.encode("utf-8")
+    tree = grammar.parse(data)
+    found = grammar.captures(tree.root_node)
+    comments = Comments(found.pop("comment", []), data)
+    facts = FileFacts(source=source, doc=comments.header or None, unasked=list(grammar.missing))
+    Sweep(dialect, facts, comments).run(found, len(data))
+    _count_lines(facts, comments)
+    facts.error_nodes, facts.error_line = errors_of(tree.root_node)
+    dialect.finish(facts)
+    return facts
+
+
+def grammars(dialect: Dialect) -> dict[str, str]:
+    """Return name and version of the grammar package; builds parser and query."""
+    grammar = load_grammar(dialect.package, dialect.query, dialect.function)
+    return {grammar.package: grammar.version}
+
+
+def _count_lines(facts: FileFacts, comments: Comments) -> None:
+    for row, line in enumerate(facts.source.text.split("\n")):
+        if row in comments.rows:
+            facts.comment_lines += 1
+        elif line.strip():
+            facts.code_lines += 1
+
+
+class Sweep:
+    """One pass over a file."""
+
+    def __init__(self, dialect: Dialect, facts: FileFacts, comments: Comments) -> None:
+        self._dialect = dialect
+        self._facts = facts
+        self._comments = comments
+        self._open: list[Scope] = []
+
+    def run(self, captures: dict[str, list[Node]], size: int) -> None:
+        """Meet every captured node in source order."""
+        handlers = {name: getattr(self, f"_{name}") for name in ORDER}
+        events = [
+            (node.start_byte, -node.end_byte, ORDER[name.split(".")[0]], name, node)
+            for name, nodes in captures.items()
+            for node in nodes
+        ]
+        events.sort(key=lambda event: event[:4])
+        self._open = [Scope(size + 1)]
+        for start, _, _, name, node in events:
+            while self._open[-1].end <= start:
+                self._open.pop()
+            word, _, kind = name.partition(".")
+            handlers[word](node, kind, self._open[-1])
+
+    def _package(self, node: Node, _kind: str, _scope: Scope) -> None:
+        self._facts.package = self._facts.package or self._dialect.package_name(node)
+
+    def _scope(self, node: Node, kind: str, scope: Scope) -> None:
+        """Open a namespace, or (`scope.body`) a body whose functions are methods."""
+        name = self._dialect.scope_name(node)
+        inside = scope.qualify(name) if name else scope.prefix
+        owner = inside if kind == "body" else None
+        self._open.append(Scope(node.end_byte, inside, None, owner, scope.function))
+
+    def _type(self, node: Node, kind: str, scope: Scope) -> None:
+        dialect = self._dialect
+        name = dialect.name(node)
+        if not name:
+            return
+        span = self._span(node)
+        found = Type(
+            name=name,
+            qualified=scope.qualify(name),
+            kind=dialect.type_kind(node, kind),
+            generics=dialect.generics(node),
+            bases=dialect.bases(node),
+            modifiers=dialect.modifiers(node),
+            decorators=dialect.decorators(node),
+            doc=self._comments.above(span.line - 1),
+            span=span,
+        )
+        self._facts.types.append(found)
+        inner = Scope(node.end_byte, found.qualified, found, found.qualified, scope.function)
+        self._open.append(inner)
+        dialect.on_type(node, found, self._facts)
+
+    def _function(self, node: Node, kind: str, scope: Scope) -> None:
+        dialect = self._dialect
+        name = dialect.name(node)
+        if not name:
+            return
+        span = self._span(node)
+        outside = dialect.owner(node)
+        owner = scope.qualify(outside) if outside else scope.owner_name
+        params = dialect.params(node)
+        found = Function(
+            name=name,
+            qualified=f"{owner}.{name}" if owner else scope.qualify(name),
+            owner=owner,
+            kind=dialect.kind(node, kind, replace(scope, owner_name=owner)),
+            params=params,
+            returns=dialect.returns(node),
+            modifiers=dialect.modifiers(node),
+            decorators=dialect.decorators(node),
+            doc=self._function_doc(span.line, scope),
+            span=span,
+            throws=dialect.throws(node),
+            locals={param.name: param.type for param in params if param.type},
+        )
+        self._facts.functions.append(found)
+        self._open.append(Scope(node.end_byte, found.qualified, function=found))
+        dialect.on_function(node, found, scope, self._facts)
+
+    def _function_doc(self, line: int, scope: Scope) -> str | None:
+        """Return the comment of a function, unless it is that of the type on the same line."""
+        if scope.owner is not None and scope.owner.span.line == line:
+            return None
+        return self._comments.at(line - 1)
+
+    def _span(self, node: Node) -> Span:
+        whole = self._dialect.outer(node)
+        return Span(whole.start_point[0] + 1, whole.end_point[0] + 1)
+
+    def _import(self, node: Node, _kind: str, _scope: Scope) -> None:
+        self._facts.imports.extend(self._dialect.imports(node))
+
+    def _field(self, node: Node, _kind: str, scope: Scope) -> None:
+        if scope.owner is None:
+            return
+        row = self._dialect.outer(node).start_point[0]
+        doc = self._comments.at(row) or self._comments.beside(node.end_point[0])
+        for variable in self._dialect.fields(node):
+            scope.owner.fields.append(replace(variable, doc=variable.doc or doc))
+
+    def _local(self, node: Node, _kind: str, scope: Scope) -> None:
+        for name, kind in self._dialect.locals(node):
+            if scope.function is not None:
+                scope.function.locals.setdefault(name, kind)
+            elif scope.owner is None:
+                self._facts.globals.setdefault(name, kind)
+
+    def _throw(self, node: Node, _kind: str, scope: Scope) -> None:
+        name = self._dialect.thrown(node)
+        if name and scope.function is not None and name not in scope.function.throws:
+            scope.function.throws.append(name)
+
+    def _branch(self, _node: Node, _kind: str, scope: Scope) -> None:
+        if scope.function is not None:
+            scope.function.cyclomatic += 1
+
+    def _nest(self, node: Node, _kind: str, scope: Scope) -> None:
+        inner = replace(scope, end=node.end_byte, depth=scope.depth + 1)
+        if scope.function is not None:
+            scope.function.nesting = max(scope.function.nesting, inner.depth)
+        self._open.append(inner)
+
+    def _call(self, node: Node, _kind: str, scope: Scope) -> None:
+        call = self._dialect.call(node)
+        if call is None or not call.name:
+            return
+        calls = self._facts.toplevel if scope.function is None else scope.function.calls
+        calls.append(call)
+        self._dialect.on_call(node, call, scope, self._facts)
+
+    def _string(self, node: Node, _kind: str, scope: Scope) -> None:
+        target = scope.function.qualified if scope.function else ""
+        for table, operation in table_uses(self._dialect.text(node) or ""):
+            use = SqlUse(table=table, operation=operation, function=target, line=line_of(node))
+            self._facts.sql.append(use)
+
+    def _word(self, node: Node, _kind: str, _scope: Scope) -> None:
+        self._facts.words.setdefault(text_of(node), line_of(node))
