@@ -53,7 +53,7 @@ class JobMessage:
 
     def to_json(self) -> dict[str, Any]:
         """Return the jsonb value that `batch_item.message` keeps."""
-        return asdict(self)
+        return {**vars(self), "options": dict(self.options)}
 
     @classmethod
     def from_json(cls, value: object) -> JobMessage:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -38,15 +38,23 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass
+class _Outage:
+    """Why the queue as a whole does not answer, as soon as one request has found out."""
+
+    reason: str | None = None
+
+
+@dataclass
 class _Round:
     """One claim round: what was claimed, until when sends may start, what SQS answered."""
 
     claims: dict[str, Claimed]
     last_start: float
+    outage: _Outage
+    sends: list[Future[None]] = field(default_factory=list)
     sent: list[Claimed] = field(default_factory=list)
     refused: list[Claimed] = field(default_factory=list)
     hopeless: list[tuple[Claimed, str]] = field(default_factory=list)
-    outage: str | None = None
 
 
 class Dispatcher:
@@ -72,17 +80,22 @@ class Dispatcher:
         opens the breaker.
         """
         self._exhaust()
-        sent = 0
-        while not self._stop.is_set():
+        sent, under_way, outage = 0, None, _Outage()
+        while not self._stop.is_set() and outage.reason is None:
             if not self._breaker.is_closed():
                 probing = self._breaker.try_half_open()
                 if probing is None or not self._probe(probing):
                     break
             last_start = _last_start()
             claims = outbox.claim(self._limit)
-            if not claims:
+            following = self._begin(claims, last_start, outage) if claims else None
+            if under_way is not None:  # settled while the following round is being sent
+                sent += self._finish(under_way)
+            under_way = following
+            if under_way is None:
                 break
-            sent += len(self._send_round(claims, last_start).sent)
+        if under_way is not None:
+            sent += self._finish(under_way)
         return sent
 
     def _probe(self, state: BreakerState) -> bool:
@@ -97,7 +110,9 @@ class Dispatcher:
             MAX_BATCH_ENTRIES, min_attempts=1, max_attempts=1
         )
         if claims:
-            if self._send_round(claims, last_start).outage is not None:
+            outage = _Outage()
+            self._finish(self._begin(claims, last_start, outage))
+            if outage.reason is not None:
                 return False
         elif not self._answers(state):
             return False
@@ -116,8 +131,9 @@ class Dispatcher:
             return False
         return True
 
-    def _send_round(self, claims: Sequence[Claimed], last_start: float) -> _Round:
-        round_ = _Round({claim.child_id: claim for claim in claims}, last_start)
+    def _begin(self, claims: Sequence[Claimed], last_start: float, outage: _Outage) -> _Round:
+        """Encode what was claimed and hand it to the sending threads."""
+        round_ = _Round({claim.child_id: claim for claim in claims}, last_start, outage)
         by_queue: dict[str, list[OutgoingMessage]] = defaultdict(list)
         for claim in claims:
             try:
@@ -127,26 +143,30 @@ class Dispatcher:
                 round_.hopeless.append((claim, str(error)))
                 continue
             by_queue[message.type].append(OutgoingMessage(claim.child_id, body, claim.subject))
-        sends = [
+        round_.sends = [
             self._threads.submit(self._send, round_, queue, batch)
             for queue, messages in by_queue.items()
             for batch in _batches(messages)
         ]
-        for send in sends:
+        return round_
+
+    def _finish(self, round_: _Round) -> int:
+        """Wait for a round's sends and write down what became of it; returns how many were sent."""
+        for send in round_.sends:
             send.result()
         self._settle(round_)
-        return round_
+        return len(round_.sent)
 
     def _send(self, round_: _Round, queue: str, batch: Sequence[OutgoingMessage]) -> None:
         """Send one batch and sort its entries; runs in a sending thread, touches no database."""
         claims = {entry.id: round_.claims[entry.id] for entry in batch}
-        if round_.outage is not None or time.monotonic() > round_.last_start:
+        if round_.outage.reason is not None or time.monotonic() > round_.last_start:
             round_.refused.extend(claims.values())  # never left this process
             return
         try:
             outcome = self._queue.send_batch(queue, batch)
         except QueueUnavailable as error:
-            round_.outage = str(error)
+            round_.outage.reason = str(error)
             return
         _sort(round_, claims, outcome)
 
@@ -164,8 +184,8 @@ class Dispatcher:
         for claim, reason in round_.hopeless:
             log.error("message_unsendable", import_id=claim.child_id, reason=reason)
             verdicts.reject(claim.fence, reason)
-        if round_.outage is not None:
-            self._breaker.trip(round_.outage)
+        if round_.outage.reason is not None:
+            self._breaker.trip(round_.outage.reason)
         log.info(
             "outbox_dispatched",
             claimed=len(round_.claims),
@@ -173,7 +193,7 @@ class Dispatcher:
             lease_lost=len(round_.sent) - marked,
             refused=len(round_.refused),
             hopeless=len(round_.hopeless),
-            outage=round_.outage,
+            outage=round_.outage.reason,
         )
 
     def _exhaust(self) -> None:
