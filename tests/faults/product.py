@@ -43,14 +43,14 @@ QUICK = {
     "UNKNOWN_IMPORT_SECONDS": "1",
     "SWEEP_PERIOD_SECONDS": "1",
     "DEAD_LETTER_PERIOD_SECONDS": "1",
-    "STALL_AFTER_SECONDS": "15",
+    "STALL_AFTER_SECONDS": "40",
     "UNSTARTED_AFTER_SECONDS": "5",
     "WATCHDOG_SECONDS": "30",
     "WEB_THREADS": "8",
 }
 _READY = {"scheduler": b'"scheduler_started"', "worker": b'"worker_started"'}
 #: A claim older than this was not left by a send that is still under way.
-_CLAIM_SECONDS = 3
+_CLAIM_SECONDS = 6
 
 AGE = (
     f"""UPDATE batch_item SET lease_until = clock_timestamp() - interval '1 second'
