@@ -18,13 +18,39 @@ _MAX_CURSOR_CHARS = 512
 
 def json_answer(body: Mapping[str, Any], status: int = 200) -> Response:
     """Return `body` as JSON; a GET carries an ETag and becomes 304 when the caller has it."""
-    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    raw = _encode(body)
     response = Response(raw, status=status, content_type="application/json")
     response.vary.add("Accept-Language")
     if request.method in ("GET", "HEAD") and status == 200:
-        response.set_etag(hashlib.sha256(raw).hexdigest()[:32])
+        response.set_etag(_digest(raw))
         response.make_conditional(request)
     return response
+
+
+def etag_of(body: Mapping[str, Any]) -> str:
+    """Return the ETag that `json_answer` gives to `body`."""
+    return _digest(_encode(body))
+
+
+def _encode(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _digest(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()[:32]
+
+
+def negotiated(*kinds: str) -> str:
+    """Return the media type to answer with; the first when the caller does not care.
+
+    Raises WebError("not_acceptable").
+    """
+    if not request.accept_mimetypes:
+        return kinds[0]
+    best = request.accept_mimetypes.best_match(kinds)
+    if best is None:
+        raise WebError("not_acceptable")
+    return best
 
 
 def accepted_answer(body: Mapping[str, Any]) -> Response:

@@ -13,7 +13,7 @@ from models.children import ChildView
 from models.events import EventView
 from models.intake import NewImport
 from models.results import PageView
-from models.states import ImportType, ItemState
+from models.states import BatchStatus, ImportType, ItemState
 from web.catalogue import item_entry
 
 #: type → (name of its id in bodies, its collection in paths)
@@ -49,8 +49,8 @@ class Child(Body):
     """One import; the id's field name depends on the type."""
 
     batch_id: str
-    type: str
-    status: str
+    type: ImportType
+    status: ItemState
     file_name: str
     content_type: str
     size_bytes: int
@@ -68,6 +68,25 @@ class Child(Body):
     links: dict[str, str]
 
 
+class PageImport(Child):
+    """A document on its way to pages."""
+
+    import_id: str
+
+
+class Code2Des(Child):
+    """Source code on its way to a design document."""
+
+    code2des_id: str
+
+
+#: The body of a child of each type.
+CHILDREN: dict[ImportType, type[Child]] = {
+    ImportType.PAGE_IMPORT: PageImport,
+    ImportType.CODE2DES: Code2Des,
+}
+
+
 class Counts(Body):
     """How many items are where; the last five sum to total."""
 
@@ -83,9 +102,9 @@ class Batch(Body):
     """One request and what became of it. `status` is "0" running, "1" completed, "2", "3"."""
 
     batch_id: str
-    type: str
+    type: ImportType
     name: str | None
-    status: str
+    status: BatchStatus
     counts: Counts
     partial: bool
     created_at: datetime
@@ -166,13 +185,15 @@ def child(view: ChildView, language: str) -> dict[str, Any]:
     if view.progress_done is not None:
         progress = Progress(done=view.progress_done, total=view.progress_total)
     fields = {name: getattr(view, name) for name in Child.model_fields if hasattr(view, name)}
-    body = Child(
+    id_name = NAMES[view.type][0]
+    body = CHILDREN[ImportType(view.type)](
         **fields,
+        **{id_name: view.id},
         progress=progress,
         error=item_error(view, language),
         links=child_links(view.type, view.id, view.batch_id),
     )
-    return {NAMES[view.type][0]: view.id, **body.model_dump(mode="json")}
+    return {id_name: view.id, **body.model_dump(mode="json")}
 
 
 def batch(view: BatchView) -> dict[str, Any]:

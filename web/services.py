@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from flask import current_app
 
 from jobs.storage import Storage
 from web.cognito import SignIn, TokenVerifier
 from web.settings import WebSettings
+
+if TYPE_CHECKING:  # waiting.py uses services()
+    from web.waiting import Waiters
 
 EXTENSION = "torikomi"
 
@@ -22,6 +25,7 @@ class Services:
     storage: Storage
     verifier: TokenVerifier
     sign_in: SignIn
+    waiters: Waiters
 
 
 def services() -> Services:

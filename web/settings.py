@@ -32,6 +32,9 @@ class WebSettings(AwsSettings, WebhookSettings):
     #: The largest result object, inflated, that a report may bring in.
     max_result_bytes: int = Field(default=512 << 20, ge=1)
 
+    #: Requests that may wait in one process for `Prefer: wait`; fewer than its threads.
+    max_waiters: int = Field(default=8, ge=1)
+
     #: The time zone in which pages show times.
     display_timezone: str = "Asia/Tokyo"
 

@@ -15,7 +15,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from flask import Flask
+from flask import Flask, Response, request
 from flask.testing import FlaskClient
 
 from jobs.settings import StorageSettings
@@ -129,8 +129,32 @@ def storage(aws: Any) -> Storage:
 
 
 @pytest.fixture
-def app(settings: WebSettings, storage: Storage, database: str) -> Flask:
-    return create_app(settings, storage)
+def app(settings: WebSettings, storage: Storage, database: str) -> Iterator[Flask]:
+    """The application; whatever it answers in a test must be in its own OpenAPI document."""
+    made = create_app(settings, storage)
+    lies: list[str] = []
+    made.after_request(lambda response: note_lies(made, response, lies))
+    yield made
+    assert not lies
+
+
+def note_lies(app: Flask, response: Response, lies: list[str]) -> Response:
+    """Note an API answer whose status, media type or code the document does not have."""
+    rule = request.url_rule
+    if rule is None or not rule.rule.startswith("/api/v1/") or response.status_code == 405:
+        return response
+    path = rule.rule.replace("<", "{").replace(">", "}")
+    operation = app.extensions["torikomi_openapi"]["paths"].get(path, {})
+    answers = operation.get(request.method.lower(), {}).get("responses", {})
+    answer = answers.get(str(response.status_code))
+    told = f"{request.method} {path} {response.status_code} {response.mimetype}"
+    if answer is None or response.mimetype not in answer.get("content", {response.mimetype: None}):
+        lies.append(told)
+    elif response.mimetype == "application/problem+json":
+        codes = answer["content"][response.mimetype]["schema"]["properties"]["code"]["enum"]
+        if response.json["code"] not in codes:
+            lies.append(f"{told} {response.json['code']}")
+    return response
 
 
 @pytest.fixture

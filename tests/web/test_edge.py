@@ -4,6 +4,7 @@ of translations."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ def test_every_route_declares_whom_it_answers(app: Flask) -> None:
     open_to_all = {name for name, kind in kinds.items() if kind == "public"}
     assert open_to_all == {
         "docs.error_codes",
+        "docs.openapi",
+        "docs.reference",
         "health.livez",
         "health.readyz",
         "sign_in.show",
@@ -186,7 +189,7 @@ def test_every_answer_carries_the_security_headers(client: FlaskClient, path: st
 def test_no_template_has_inline_script_or_style() -> None:
     for path in (WEB / "templates").glob("*.html"):
         text = path.read_text()
-        assert "<script" not in text
+        assert not re.search(r"<script(?! type=\"module\" src=)[ >]", text)
         assert "style=" not in text
         assert "<style" not in text
         assert "|safe" not in text
@@ -208,5 +211,12 @@ def test_the_translations_are_complete_and_compiled(language: str) -> None:
     assert all(message.string and not message.fuzzy for message in written.values())
     assert not list(catalogue.check())
     with (directory / "messages.mo").open("rb") as file:
-        compiled = {message.id: message.string for message in read_mo(file) if message.id}
-    assert compiled == {identity: message.string for identity, message in written.items()}
+        compiled = {plain(message.id): message.string for message in read_mo(file) if message.id}
+    assert {identity: plain(string) for identity, string in compiled.items()} == {
+        identity: plain(message.string) for identity, message in written.items()
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return plural forms in one shape: the readers give lists and tuples."""
+    return value if isinstance(value, str) else tuple(value)

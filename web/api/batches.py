@@ -2,25 +2,69 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from models import batches, cancellations, redrives
-from models.states import ItemState
-from web import payloads
+from models.states import BatchStatus, ImportType, ItemState
+from web import payloads, shapes
 from web.answers import accepted_answer, checked_id, json_answer, paging
+from web.api.describing import (
+    BYTES,
+    FORM,
+    IF_NONE_MATCH,
+    JSON,
+    KEY,
+    PAGING,
+    UPLOAD_CODES,
+    WAIT,
+    Answer,
+    Parameter,
+    cached,
+    described,
+    ok,
+)
 from web.auth import bearer, current_subject
 from web.errors import WebError
 from web.intake import accept
 from web.languages import language
 from web.services import services
 from web.uploads import batch_upload
+from web.waiting import status_answer
 
 blueprint = Blueprint("api_batches", __name__, url_prefix="/api/v1/batches")
+
+_FILES_FORM = {
+    "type": "object",
+    "properties": {
+        "type": {"enum": [str(type) for type in ImportType]},
+        "name": {"type": "string", "maxLength": 60},
+        "files": {"type": "array", "items": BYTES, "minItems": 1},
+    },
+    "required": ["type", "files"],
+}
+_STATE = Parameter(
+    name="state",
+    where="query",
+    schema={"enum": [str(state) for state in ItemState]},
+    ja="この状態の明細だけを返す",
+    en="only items in this state",
+)
 
 
 @blueprint.post("")
 @bearer
+@described(
+    ja="ファイルをまとめて取り込む",
+    parameters=(KEY,),
+    body={FORM: _FILES_FORM},
+    answers={
+        202: Answer(content={JSON: shapes.AcceptedBatch}, headers=("Location", "Retry-After"))
+    },
+    codes=(*UPLOAD_CODES, "type_unsupported"),
+)
 def create() -> Response:
     """Take many files in: all or none; 202 with the batch and its children."""
     limit_bytes = services().settings.max_upload_bytes
@@ -30,6 +74,12 @@ def create() -> Response:
 
 @blueprint.get("")
 @bearer
+@described(
+    ja="自分のバッチを新しい順に返す",
+    parameters=(*PAGING, IF_NONE_MATCH),
+    answers=cached(shapes.BatchList),
+    codes=("cursor_invalid",),
+)
 def index() -> Response:
     """List the caller's batches, newest first."""
     cursor, limit = paging()
@@ -39,14 +89,29 @@ def index() -> Response:
 
 @blueprint.get("/<batch_id>")
 @bearer
+@described(
+    ja="バッチの状態と件数を返す",
+    parameters=(WAIT, IF_NONE_MATCH),
+    answers=cached(payloads.Batch),
+)
 def show(batch_id: str) -> Response:
-    """Tell a batch's status and counts."""
-    view = batches.get_batch(current_subject().id, checked_id(batch_id))
-    return json_answer(payloads.batch(view))
+    """Tell a batch's status and counts; `Prefer: wait=N` waits for its end."""
+    subject = current_subject().id
+
+    def look() -> dict[str, Any]:
+        return payloads.batch(batches.get_batch(subject, checked_id(batch_id)))
+
+    return status_answer(look, ended=lambda body: body["status"] != BatchStatus.PROCESSING)
 
 
 @blueprint.get("/<batch_id>/items")
 @bearer
+@described(
+    ja="バッチの明細を入力順に返す",
+    parameters=(_STATE, *PAGING, IF_NONE_MATCH),
+    answers=cached(shapes.ItemList),
+    codes=("cursor_invalid", "field_invalid"),
+)
 def items(batch_id: str) -> Response:
     """List a batch's children in input order, `state` filters."""
     cursor, limit = paging()
@@ -62,6 +127,11 @@ def items(batch_id: str) -> Response:
 
 @blueprint.post("/<batch_id>/cancel")
 @bearer
+@described(
+    ja="バッチの残りを取り消す",
+    answers=ok(payloads.Batch),
+    codes=("already_terminal",),
+)
 def cancel(batch_id: str) -> Response:
     """Cancel what still runs of a batch; 409 when nothing does."""
     subject = current_subject().id
@@ -71,6 +141,11 @@ def cancel(batch_id: str) -> Response:
 
 @blueprint.post("/<batch_id>/retry")
 @bearer
+@described(
+    ja="バッチの失敗した明細だけをやり直す",
+    answers=ok(payloads.Batch),
+    codes=("not_failed", "source_expired"),
+)
 def retry(batch_id: str) -> Response:
     """Start a batch's failed items anew, and only those; 409 when none has failed."""
     subject = current_subject().id
@@ -80,6 +155,7 @@ def retry(batch_id: str) -> Response:
 
 @blueprint.delete("/<batch_id>")
 @bearer
+@described(ja="バッチを削除する", answers={204: Answer()})
 def delete(batch_id: str) -> Response:
     """Delete a batch for good and cancel what still runs of it; then it is 404."""
     cancellations.delete_batch(current_subject().id, checked_id(batch_id))

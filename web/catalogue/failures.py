@@ -61,6 +61,20 @@ FAILURES_TEXTS: dict[str, tuple[int, bool, Text, Text]] = {
             "Try again when it is.",
         ),
     ),
+    "no_result": (
+        409,
+        False,
+        Text(
+            "結果はありません",
+            "失敗したか、取り消されたため、結果が作られませんでした。",
+            "error を確かめ、必要ならやり直してください。",
+        ),
+        Text(
+            "There will be no result",
+            "The import has failed or was cancelled.",
+            "Look at its error, and retry it if that can help.",
+        ),
+    ),
     "source_expired": (
         410,
         False,
