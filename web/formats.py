@@ -20,6 +20,8 @@ EXTENSIONS: dict[ImportType, tuple[str, ...]] = {
         ".log",
         ".csv",
         ".tsv",
+        ".docx",
+        ".docm",
         ".xlsx",
         ".xlsm",
         ".xlsb",
@@ -32,6 +34,14 @@ EXTENSIONS: dict[ImportType, tuple[str, ...]] = {
         ".pyi",
         ".pyw",
         ".java",
+        ".js",
+        ".jsx",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".tsx",
+        ".mts",
+        ".cts",
     ),
 }
 

@@ -13,7 +13,9 @@ from jobs.parsing.code2des.index import Index
 from jobs.parsing.code2des.manifests import Manifest
 from jobs.parsing.code2des.relations import module_id
 
-_PATH_PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>|\{([^{}:]+)(?::[^{}]*)?\}")
+#: every router of a file
+_ANY = "*"
+_PATH_PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>|\{([^{}:]+)(?::[^{}]*)?\}|[:](\w+)")
 
 
 def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
@@ -23,7 +25,7 @@ def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
     for facts in files:
         path = facts.source.path
         for endpoint in facts.endpoints:
-            prefix = mounted.get((path, endpoint.router), "")
+            prefix = mounted.get((path, endpoint.router)) or mounted.get((path, _ANY), "")
             if not _same(prefix, facts, endpoint):
                 prefix += facts.prefixes.get(endpoint.router, "")
             full = prefix.rstrip("/") + endpoint.path if endpoint.path else prefix or "/"
@@ -31,14 +33,20 @@ def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
                 {
                     "method": endpoint.method,
                     "path": full,
-                    "handler": index.function_at(endpoint.handler, path, endpoint.line),
+                    "handler": _handler(endpoint, path, index),
                     "framework": endpoint.framework,
-                    "params": [a or b for a, b in _PATH_PARAMETER.findall(full)],
+                    "params": [a or b or c for a, b, c in _PATH_PARAMETER.findall(full)],
                     "file": path,
                     "line": endpoint.line,
                 }
             )
     return sorted(rows, key=lambda row: (row["path"], row["method"], row["file"], row["line"]))
+
+
+def _handler(endpoint: Endpoint, path: str, index: Index) -> str | None:
+    found = index.function_at(endpoint.handler, path, endpoint.line)
+    found = found or index.find(endpoint.handler, path)
+    return found if found in index.functions else None
 
 
 def _same(prefix: str, facts: FileFacts, endpoint: Endpoint) -> bool:
@@ -58,7 +66,12 @@ def _mounted_prefixes(files: Sequence[FileFacts], index: Index) -> dict[tuple[st
                 continue
             target = index.resolve_import(imported, path)
             if target.path is not None:
-                found.setdefault((target.path, rest or target.member or first), prefix)
+                member = rest or target.member or _ANY
+                found.setdefault((target.path, _ANY if member == "default" else member), prefix)
+        for imported in index.files[path].imports.values():
+            if (prefix := facts.prefixes.get(imported.module, "")) and imported.module[:1] == ".":
+                target = index.resolve_import(imported, path)
+                found.setdefault((target.path or "", _ANY), prefix)
     return found
 
 

@@ -15,6 +15,18 @@ from typing import Any
 MODULES: Mapping[str, str] = {
     "python": "jobs.parsing.code2des.python",
     "java": "jobs.parsing.code2des.java",
+    "javascript": "jobs.parsing.code2des.javascript",
+    "typescript": "jobs.parsing.code2des.typescript",
+}
+
+#: languages whose files name each other: they share one resolver's view
+FAMILIES: Mapping[str, str] = {
+    "javascript": "ecmascript",
+    "typescript": "ecmascript",
+    "java": "jvm",
+    "kotlin": "jvm",
+    "c": "c",
+    "cpp": "c",
 }
 
 #: languages in which a bare name may be a method of the object at hand
@@ -31,6 +43,8 @@ SUFFIXES: Mapping[str, str] = {
     ".mjs": "javascript",
     ".cjs": "javascript",
     ".ts": "typescript",
+    ".mts": "typescript",
+    ".cts": "typescript",
     ".tsx": "typescript",
     ".go": "go",
     ".c": "c",
@@ -43,6 +57,9 @@ SUFFIXES: Mapping[str, str] = {
     ".php": "php",
     ".rs": "rust",
     ".kt": "kotlin",
+    ".scala": "scala",
+    ".swift": "swift",
+    ".vb": "vb",
     ".sql": "sql",
     ".cbl": "cobol",
     ".cob": "cobol",
@@ -70,6 +87,11 @@ DISPLAY: Mapping[str, str] = {
 def language_of(path: str) -> str | None:
     """Return the language that the suffix of `path` stands for."""
     return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+
+
+def family(language: str) -> str:
+    """Return the name under which files of a language find each other."""
+    return FAMILIES.get(language, language)
 
 
 def load(language: str) -> Any:  # the module named in MODULES

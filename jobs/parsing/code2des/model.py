@@ -13,7 +13,7 @@ from jobs.parsing.code2des.facts import FileFacts
 from jobs.parsing.code2des.graph import components, layers, ranks
 from jobs.parsing.code2des.index import Index
 from jobs.parsing.code2des.interfaces import endpoints, entry_points, externals
-from jobs.parsing.code2des.languages import DISPLAY, load
+from jobs.parsing.code2des.languages import DISPLAY, family, load
 from jobs.parsing.code2des.manifests import read_manifests
 from jobs.parsing.code2des.model_rows import function_row, type_row
 from jobs.parsing.code2des.relations import find_relations, module_id
@@ -30,7 +30,8 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
     files = sorted(files, key=lambda facts: facts.source.path)
     used = sorted({facts.source.language for facts in files})
     resolvers = {
-        name: load(name).Resolver([f for f in files if f.source.language == name]) for name in used
+        name: load(name).Resolver([f for f in files if family(f.source.language) == family(name)])
+        for name in used
     }
     index = Index(files, resolvers)
     manifest = read_manifests(sources.manifests)

@@ -86,6 +86,7 @@ class Sweep:
         events = [
             (node.start_byte, -node.end_byte, ORDER[name.split(".")[0]], name, node)
             for name, nodes in captures.items()
+            if name[0] != "_"
             for node in nodes
         ]
         events.sort(key=lambda event: event[:4])

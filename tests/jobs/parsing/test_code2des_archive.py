@@ -43,13 +43,13 @@ def test_links_nested_archives_and_vendored_code_are_skipped(described):
         (link, "/etc/passwd"),
         ("inner.zip", zipped(("a.py", ""))),
         ("node_modules/x.py", "x"),
-        ("a.ts", "x"),
+        ("a.scala", "x"),
     )
     assert skipped(described(content, "a.zip")) == {
         "link.py": "link",
         "inner.zip": "nested_archive",
         "node_modules/x.py": "vendored",
-        "a.ts": "language_unsupported",
+        "a.scala": "language_unsupported",
     }
 
 

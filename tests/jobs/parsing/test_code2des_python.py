@@ -197,13 +197,13 @@ def test_deep_nesting_does_not_overflow_the_stack(described):
     ("content", "name"),
     [
         (b"%PDF-1.4 x", "a.pdf"),
-        (b"int main(){}", "main.c"),
+        (b"BEGIN { print }", "main.awk"),
         (b"\0\1\2\3" * 100, "a.py"),
-        (archive({"README.md": "x", "a.js": "x"}), "js.zip"),
+        (archive({"README.md": "x", "a.awk": "x"}), "js.zip"),
         (archive({}), "none.zip"),
     ],
 )
-def test_input_without_python_is_code_unsupported(described, content, name):
+def test_input_without_source_code_is_code_unsupported(described, content, name):
     with pytest.raises(ParseError) as caught:
         described(content, name)
     assert caught.value.code == "code_unsupported"
