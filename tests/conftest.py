@@ -129,10 +129,16 @@ def aws(server_dir: Path) -> Iterator[Aws]:
     emulator.stop()
 
 
+#: The product's own settings, so that what a killed worker held comes back while a test waits.
+IMPATIENT = MappingProxyType(
+    {"VISIBILITY_SECONDS": "20", "HEARTBEAT_SECONDS": "5", "PROBE_SECONDS": "1"}
+)
+
+
 @pytest.fixture(scope="session")
 def stack(server_dir: Path) -> Iterator[Stack]:
     """The whole product, running: web, scheduler and worker on the embedded default."""
-    running = Stack(server_dir / "stack", durable=False)
+    running = Stack(server_dir / "stack", durable=False, given=IMPATIENT)
     running.start()
     yield running
     running.destroy()
