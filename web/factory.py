@@ -14,14 +14,17 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 from werkzeug.exceptions import BadRequest
 
 from jobs.storage import Storage
-from web import csrf, docs, errors, health, hooks, languages, pages, sign_in
+from web import csrf, docs, errors, health, hooks, languages, pages, result_pages, sign_in
 from web.api import batches as api_batches
 from web.api import children as api_children
+from web.api import document
+from web.api import results as api_results
 from web.auth import KINDS
 from web.cognito import KeySet, SignIn, TokenVerifier, fetch_jwks
 from web.services import EXTENSION, Services, services
 from web.settings import WebSettings
 from web.views import template_names
+from web.waiting import Waiters
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +32,8 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
+        "script-src 'self'",
+        "connect-src 'self'",
         "style-src 'self'",
         "img-src 'self'",
         "form-action 'self'",
@@ -61,14 +66,18 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         storage=storage,
         verifier=TokenVerifier(settings, keys),
         sign_in=SignIn(settings),
+        waiters=Waiters(settings.max_waiters),
     )
-    for module in (api_children, api_batches, hooks, health, docs, sign_in, pages):
+    for module in (api_children, api_results, api_batches):
+        app.register_blueprint(module.blueprint)
+    for module in (hooks, health, docs, sign_in, pages, result_pages):
         app.register_blueprint(module.blueprint)
     errors.register(app)
     app.before_request(_begin)
     app.after_request(_finish)
     app.context_processor(template_names)
     _require_declared_auth(app)
+    docs.publish(app, document.build(app))
     return app
 
 

@@ -6,6 +6,7 @@ links; the Content-Security-Policy is the second wall.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
@@ -16,6 +17,17 @@ from markupsafe import Markup
 MAX_CHARS = 30_000
 #: The page's own headings stand above the document's.
 _HEADING_SHIFT = 2
+#: A table of contents goes this deep.
+_CONTENTS_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class Heading:
+    """One line of a table of contents; `anchor` is the heading's id on the page."""
+
+    depth: int
+    text: str
+    anchor: str
 
 
 @cache
@@ -43,12 +55,40 @@ def render(text: str, max_chars: int = MAX_CHARS) -> Markup | None:
     """Return the rendered text, or None when it is blank or too long to render."""
     if not text.strip() or len(text) > max_chars:
         return None
-    renderer = _renderer()
-    tokens = renderer.parse(text)
+    return _html(_renderer().parse(text))
+
+
+def render_with_contents(text: str, max_chars: int) -> tuple[Markup | None, list[Heading]]:
+    """Return the rendered text and its table of contents, whose anchors the headings carry."""
+    if not text.strip() or len(text) > max_chars:
+        return None, []
+    tokens = _renderer().parse(text)
+    contents: list[Heading] = []
+    for place, token in enumerate(tokens):
+        if token.type != "heading_open":
+            continue
+        depth = int(token.tag[1])
+        if depth > _CONTENTS_DEPTH:
+            continue
+        heading = Heading(depth, _plain(tokens[place + 1]), f"section-{len(contents) + 1}")
+        token.attrSet("id", heading.anchor)
+        contents.append(heading)
+    return _html(tokens), contents
+
+
+def _plain(inline: Token) -> str:
+    kinds = ("text", "code_inline")
+    return "".join(child.content for child in inline.children or () if child.type in kinds)
+
+
+def _html(tokens: list[Token]) -> Markup:
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + _HEADING_SHIFT)}"
+        if token.type == "fence":
+            # A keyboard must be able to scroll it.
+            token.attrSet("tabindex", "0")
         if token.children:
             token.children = [new for child in token.children for new in _mended(child)]
-    html = renderer.renderer.render(tokens, renderer.options, {})
+    html = _renderer().renderer.render(tokens, _renderer().options, {})
     return Markup(html)  # noqa: S704 - made by the renderer above, which escapes what it is given

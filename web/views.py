@@ -7,16 +7,18 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import g, request
-from flask_babel import format_datetime, format_decimal, gettext
+from flask_babel import format_datetime, format_decimal, gettext, ngettext
 from markupsafe import Markup
 
 from models.batches import BatchView
 from models.children import ChildView
-from models.states import TERMINAL, BatchStatus
+from models.states import TERMINAL, BatchStatus, ImportType
 from web import csrf, payloads
 from web.catalogue import item_entry
 from web.languages import LANGUAGES, advice, language
-from web.markdown import render
+from web.markdown import render, render_with_contents
+from web.parts import layout
+from web.script_words import script_words
 from web.services import services
 
 _UNITS = ("B", "KB", "MB", "GB")
@@ -26,8 +28,11 @@ def template_names() -> dict[str, Any]:
     """Return the names that every template sees."""
     return {
         "language": language(),
+        "layout": layout(),
+        "query": query,
         "timezone": services().settings.display_timezone,
         "language_links": {code: _language_link(code) for code in LANGUAGES},
+        "subject": g.session.subject if "session" in g else None,
         "username": g.session.username if "session" in g else None,
         "csrf_token": csrf.token,
         "state_word": state_word,
@@ -36,6 +41,9 @@ def template_names() -> dict[str, Any]:
         "component_word": component_word,
         "batch_state": batch_state,
         "render_markdown": render,
+        "render_with_contents": render_with_contents,
+        "phase": phase,
+        "script_words": script_words,
         "size": size,
         "moment": moment,
         "is_terminal": is_terminal,
@@ -50,6 +58,37 @@ def _language_link(code: str) -> str:
     if request.method != "GET":
         return f"/?lang={code}"
     return f"{request.path}?{urlencode({**request.args, 'lang': code})}"
+
+
+def query(**changes: Any) -> str:
+    """Return the current page's query with `changes`; None or "" takes a name out."""
+    names = {**request.args, **changes}
+    kept = {name: value for name, value in names.items() if value and name != "part"}
+    return f"?{urlencode(kept)}" if kept else request.path
+
+
+def phase(view: ChildView) -> str:
+    """Return in words what is going on with a file, or how it ended."""
+    if view.status == "queued":
+        if view.dispatched_at is None:
+            return str(gettext("Safely stored, waiting to be queued"))
+        return str(gettext("In the queue, waiting for a worker"))
+    if view.status == "processing":
+        return _reading(view)
+    if view.status == "completed" and view.page_count:
+        return str(ngettext("%(num)s page", "%(num)s pages", view.page_count))
+    words = failure(view)
+    return words.title if words else ""
+
+
+def _reading(view: ChildView) -> str:
+    done, total = view.progress_done or 0, view.progress_total
+    if total and view.type == ImportType.PAGE_IMPORT:
+        now = min(done + 1, total)
+        return str(gettext("Reading page %(done)s of %(total)s", done=now, total=total))
+    if total:
+        return str(gettext("Reading, step %(done)s of %(total)s", done=done, total=total))
+    return str(gettext("Reading the file"))
 
 
 def state_word(state: str) -> str:
