@@ -18,6 +18,8 @@ CHECKS = (
     ("contracts", ("lint-imports",)),
     ("types", ("mypy",)),
 )
+#: Most tests wait for a process or a server: two at a time, a file's tests in one process.
+EVERYTHING = ("-n", "2", "--dist", "loadfile")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -31,8 +33,9 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
         _say(f"--- {name}")
         if _run([str(programs / command[0]), *command[1:]], env) != 0:
             failed.append(name)
+    chosen = pytest_arguments or EVERYTHING
     _say("--- tests" + (f" (failed so far: {', '.join(failed)})" if failed else ""))
-    status = _run([sys.executable, "-m", "pytest", *pytest_arguments], env)
+    status = _run([sys.executable, "-m", "pytest", *chosen], env)
     return status or (1 if failed else 0)
 
 

@@ -31,7 +31,7 @@ def test_the_import_id_is_on_the_lines_of_web_scheduler_and_worker(upload, ended
         for process in ("web", "scheduler", "worker")
     }
     assert "source_stored" in story["web"]
-    assert "upload_accepted" in story["web"]
+    assert "import_accepted" in story["web"]
     assert "message_sent" in story["scheduler"]
     assert {"work_started", "work_reported"} <= set(story["worker"])
 
