@@ -12,6 +12,7 @@ FILES = corpus_files()
 #: What a file ends as, where it is not its text; the reason is the real one.
 REFUSED = {
     "r6-user-password.pdf": "file_encrypted",
+    "testWORD_truncated.docx": "file_corrupt",
     "pass_protected.xlsx": "file_encrypted",
     "T02-01_001_document-catalog-No-document-catalog.pdf": "file_corrupt",
 }
@@ -25,6 +26,9 @@ PASSAGES = {
     "shift_jis.html": "こんにちは",
     "Symbol.csv": "記号",
     "vertical_writing.pdf": "日本語",
+    "61470.docx": "東京(とうきょう)",
+    "testWORD_missing_text.docx": "BigCompany",
+    "word_sample.docx": "Swimming in the lake",
     "50299.xlsx": "実行前の行の高さ",
     "date.xlsx": "2021-01-01",
     "any_sheets.xls": "This workbook contains 4 sheets",

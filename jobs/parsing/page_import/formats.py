@@ -16,6 +16,7 @@ READERS: Mapping[str, str] = {
     "text": f"{_HERE}.text",
     "csv": f"{_HERE}.delimited",
     "tsv": f"{_HERE}.delimited",
+    "docx": f"{_HERE}.docx",
     "xlsx": f"{_HERE}.spreadsheet",
     "xlsb": f"{_HERE}.spreadsheet",
     "xls": f"{_HERE}.spreadsheet",

@@ -78,6 +78,11 @@ class Grid:
         """Say whether this is a single column or row, which old pages use to place things."""
         return not self.has_header and all(len(row) < 2 for row in self.rows)
 
+    def strip(self) -> None:
+        """Drop rows without text before the first and after the last that has some."""
+        filled = [index for index, row in enumerate(self.rows) if any(cell.text for cell in row)]
+        self.rows = self.rows[filled[0] : filled[-1] + 1] if filled else []
+
     def texts(self) -> list[list[str]]:
         """Return the grid as text, spans repeated so that each row stands for itself."""
         return [[cell.text for cell in row] for row in self.rows]

@@ -24,7 +24,7 @@ from jobs.parsing.page_import.sniffing import ZIP_DAMAGE
 MAX_PARTS = 20_000
 MAX_PART_BYTES = 64 * 1024 * 1024
 MAX_RATIO = 200
-_FREE_BYTES = 1024 * 1024
+_FREE_BYTES = 8 * 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
 _DOCTYPES = tuple("<!DOCTYPE".encode(codec) for codec in ("ascii", "utf-16-le", "utf-16-be"))
 _MAX_PROPERTY_CHARACTERS = 2_000

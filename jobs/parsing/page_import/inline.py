@@ -1,0 +1,78 @@
+"""Runs of formatted text, as Office files hold them, written as Markdown.
+
+Office splits a sentence into many runs: neighbours with one format are joined first. Emphasis marks
+go next to letters, not to brackets: CommonMark takes `**「重要」**です` for plain asterisks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from jobs.parsing.page_import.html_flow import Flow
+from jobs.parsing.page_import.markup import escape_inline
+
+BREAK = "\x00"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text of one format; `markdown` is what to write instead where it is not the text escaped."""
+
+    text: str
+    mark: str = ""
+    link: str = ""
+    markdown: str | None = None
+
+
+def line_break() -> Piece:
+    """Return a line end inside a paragraph."""
+    return Piece("\n", markdown=BREAK)
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """Return the plain text of pieces on one line."""
+    return " ".join("".join(piece.text for piece in pieces).split())
+
+
+def write_pieces(pieces: Iterable[Piece], flow: Flow) -> None:
+    """Append the pieces to the block under way."""
+    for link, group in groupby(_joined(pieces), key=lambda piece: piece.link):
+        if link:
+            flow.open("a", link)
+        for piece in group:
+            flow.add(_markdown(piece), piece.text)
+        if link:
+            flow.close("a")
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    waiting: Piece | None = None
+    for piece in pieces:
+        alike = waiting is not None and (waiting.mark, waiting.link) == (piece.mark, piece.link)
+        if waiting is not None and alike and waiting.markdown is None and piece.markdown is None:
+            waiting = Piece(waiting.text + piece.text, piece.mark, piece.link)
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = piece
+    if waiting is not None:
+        yield waiting
+
+
+def _markdown(piece: Piece) -> str:
+    if piece.markdown is not None:
+        return piece.markdown
+    if not piece.mark:
+        return escape_inline(piece.text)
+    start, end = 0, len(piece.text)
+    while start < end and not piece.text[start].isalnum():
+        start += 1
+    while end > start and not piece.text[end - 1].isalnum():
+        end -= 1
+    if start == end:
+        return escape_inline(piece.text)
+    before, core, after = piece.text[:start], piece.text[start:end], piece.text[end:]
+    marked = f"{piece.mark}{escape_inline(core)}{piece.mark[::-1]}"
+    return escape_inline(before) + marked + escape_inline(after)
