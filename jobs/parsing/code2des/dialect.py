@@ -37,6 +37,13 @@ class Dialect:
     query = ""
     #: nodes around a definition that belong to it: decorators, `export`
     wrappers: frozenset[str] = frozenset()
+    #: captures that count as the first reading has them, even if a retry reads the rest better
+    kept: tuple[str, ...] = ()
+
+    def retry(self, text: str) -> str | None:
+        """Return a text of the same length to read instead, when syntax errors were found."""
+        del text
+        return None
 
     def name(self, node: Node) -> str:
         """Return the name of a definition."""

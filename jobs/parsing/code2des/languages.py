@@ -17,6 +17,8 @@ MODULES: Mapping[str, str] = {
     "java": "jobs.parsing.code2des.java",
     "javascript": "jobs.parsing.code2des.javascript",
     "typescript": "jobs.parsing.code2des.typescript",
+    "c": "jobs.parsing.code2des.c",
+    "cpp": "jobs.parsing.code2des.cpp",
 }
 
 #: languages whose files name each other: they share one resolver's view
@@ -51,7 +53,10 @@ SUFFIXES: Mapping[str, str] = {
     ".h": "c",
     ".cc": "cpp",
     ".cpp": "cpp",
+    ".cxx": "cpp",
     ".hpp": "cpp",
+    ".hh": "cpp",
+    ".hxx": "cpp",
     ".cs": "csharp",
     ".rb": "ruby",
     ".php": "php",

@@ -18,6 +18,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "kind_namespace": ("名前空間", "namespace"),
     "kind_module": ("モジュール", "module"),
     "kind_delegate": ("デリゲート", "delegate"),
+    "kind_macro": ("マクロ", "macro"),
     "kind_file": ("ファイル（FD）", "file (FD)"),
     "kind_copybook": ("データ項目（レベル01）", "data item (level 01)"),
     "ecosystem_pypi": ("外部パッケージ (PyPI)", "package (PyPI)"),

@@ -48,6 +48,12 @@ def analyse(source: SourceFile, dialect: Dialect) -> FileFacts:
     data = source.text.encode("utf-8")
     tree = grammar.parse(data)
     found = grammar.captures(tree.root_node)
+    if tree.root_node.has_error and (other := dialect.retry(source.text)):
+        again = grammar.parse(other.encode("utf-8"))
+        if errors_of(again.root_node)[0] < errors_of(tree.root_node)[0]:
+            tree = again
+            kept = {name: found[name] for name in dialect.kept if name in found}
+            found = {**grammar.captures(tree.root_node), **kept}
     comments = Comments(found.pop("comment", []), data)
     facts = FileFacts(source=source, doc=comments.header or None, unasked=list(grammar.missing))
     Sweep(dialect, facts, comments).run(found, len(data))
