@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
 OWN = ROOT / "tests" / "corpus" / "files"
 #: The types that Page Import reads by now.
-READ_NOW = {".pdf", ".html", ".md", ".txt", ".csv", ".docx", ".xlsx", ".xls"}
+READ_NOW = {".pdf", ".html", ".md", ".txt", ".csv", ".docx", ".pptx", ".xlsx", ".xls"}
 
 
 def corpus_files() -> list[Path]:

@@ -29,6 +29,8 @@ PASSAGES = {
     "61470.docx": "東京(とうきょう)",
     "testWORD_missing_text.docx": "BigCompany",
     "word_sample.docx": "Swimming in the lake",
+    "powerpoint_sample.pptx": "Some notes on the second slide.",
+    "2411-Performance_Up.pptx": "Apache Performance Tuning",
     "50299.xlsx": "実行前の行の高さ",
     "date.xlsx": "2021-01-01",
     "any_sheets.xls": "This workbook contains 4 sheets",

@@ -17,6 +17,7 @@ READERS: Mapping[str, str] = {
     "csv": f"{_HERE}.delimited",
     "tsv": f"{_HERE}.delimited",
     "docx": f"{_HERE}.docx",
+    "pptx": f"{_HERE}.pptx",
     "xlsx": f"{_HERE}.spreadsheet",
     "xlsb": f"{_HERE}.spreadsheet",
     "xls": f"{_HERE}.spreadsheet",

@@ -33,6 +33,11 @@ class Grid:
         """Say whether the table has so many cells that spans are ignored from now on."""
         return self.cells > MAX_CELLS
 
+    @property
+    def last(self) -> Cell | None:
+        """Return the cell placed last in the row under way."""
+        return self._row[-1] if self._row else None
+
     def start_row(self) -> None:
         """Begin a row, ending the one before."""
         self.end_row()

@@ -38,11 +38,14 @@ def text_of(pieces: Iterable[Piece]) -> str:
 
 def write_pieces(pieces: Iterable[Piece], flow: Flow) -> None:
     """Append the pieces to the block under way."""
-    for link, group in groupby(_joined(pieces), key=lambda piece: piece.link):
+    joined = list(_joined(pieces))
+    texts = ["", *(piece.text for piece in joined), ""]
+    written = zip(joined, texts, texts[2:], strict=False)
+    for link, group in groupby(written, key=lambda entry: entry[0].link):
         if link:
             flow.open("a", link)
-        for piece in group:
-            flow.add(_markdown(piece), piece.text)
+        for piece, before, after in group:
+            flow.add(_markdown(piece, before[-1:], after[:1]), piece.text)
         if link:
             flow.close("a")
 
@@ -61,18 +64,23 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield waiting
 
 
-def _markdown(piece: Piece) -> str:
+def _markdown(piece: Piece, before: str, after: str) -> str:
     if piece.markdown is not None:
         return piece.markdown
     if not piece.mark:
         return escape_inline(piece.text)
     start, end = 0, len(piece.text)
-    while start < end and not piece.text[start].isalnum():
+    while start < end and _is_outside(piece.text[start], before):
         start += 1
-    while end > start and not piece.text[end - 1].isalnum():
+    while end > start and _is_outside(piece.text[end - 1], after):
         end -= 1
     if start == end:
         return escape_inline(piece.text)
-    before, core, after = piece.text[:start], piece.text[start:end], piece.text[end:]
+    lead, core, rest = piece.text[:start], piece.text[start:end], piece.text[end:]
     marked = f"{piece.mark}{escape_inline(core)}{piece.mark[::-1]}"
-    return escape_inline(before) + marked + escape_inline(after)
+    return escape_inline(lead) + marked + escape_inline(rest)
+
+
+def _is_outside(edge: str, neighbour: str) -> bool:
+    """Say whether a mark outside of `edge`, next to `neighbour`, would not be one."""
+    return edge.isspace() or (neighbour.isalnum() and not edge.isalnum())
