@@ -76,7 +76,8 @@ def _why_processing(report_age_seconds: float) -> str:
 
 def _why_again(history: list[dict[str, Any]]) -> str:
     """Say why this is not its first run, if it is not."""
-    started = [event for event in history if event["event"] in {"new_run", "retried", "redriven"}]
+    begins = {"new_run", "resumed", "retried", "redriven"}
+    started = [event for event in history if event["event"] in begins]
     if not started:
         return ""
     last = started[-1]

@@ -62,6 +62,8 @@ ARROWS = frozenset(
         (ChildStatus.PROCESSING, ChildStatus.FAILED, "failed"),
         (ChildStatus.QUEUED, ChildStatus.QUEUED, "new_run"),
         (ChildStatus.PROCESSING, ChildStatus.QUEUED, "new_run"),
+        (ChildStatus.QUEUED, ChildStatus.QUEUED, "resumed"),
+        (ChildStatus.PROCESSING, ChildStatus.QUEUED, "resumed"),
         (ChildStatus.FAILED, ChildStatus.QUEUED, "retried"),
         (ChildStatus.FAILED, ChildStatus.QUEUED, "redriven"),
     }

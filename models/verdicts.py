@@ -17,7 +17,7 @@ from models.locks import Locked, lock
 from models.states import ChildStatus, ImportType
 from models.transitions import move, reopen_all
 
-#: How many runs machines may start for one import before they call it failed.
+#: How many runs machines may start, since a person last had a say, before they call it failed.
 MAX_MACHINE_RUNS = 3
 
 EXHAUSTED_MESSAGE = "could not be queued: three dispatch attempts were not confirmed"
@@ -103,11 +103,12 @@ class Suspect:
 
 
 @retried
-def start_new_run(suspect: Suspect, *, reason: str) -> str | None:
-    """Begin a new dispatch cycle for lost work; after three runs call it failed instead.
+def start_new_run(suspect: Suspect, *, reason: str, for_a_person: bool = False) -> str | None:
+    """Begin a new dispatch cycle for lost work; after three by machines call it failed instead.
 
     Returns "new_run", "failed", or None when the row has changed since it was suspected: a report
-    came, or another sweeper was faster. `reason` is recorded.
+    came, or another sweeper was faster. `reason` is recorded; a run that a person or a start asked
+    for is never refused.
     """
     with transaction():
         try:
@@ -116,20 +117,35 @@ def start_new_run(suspect: Suspect, *, reason: str) -> str | None:
             return None
         if not row.live or row.updated_at != suspect.updated_at:
             return None
+        if for_a_person:
+            reopen_all([row], "resumed", component=outbox.COMPONENT, reason=reason)
+            return "new_run"
         return _restart(row, "stalled", reason)
 
 
 def _restart(row: Locked, code: str, reason: str) -> str:
-    if row.run >= MAX_MACHINE_RUNS:
+    if _machine_runs(row.child_id) >= MAX_MACHINE_RUNS:
         _fail(row, code, f"no result after {row.run} runs: {reason}")
         return "failed"
     reopen_all([row], "new_run", component=outbox.COMPONENT, reason=reason)
     return "new_run"
 
 
+def _machine_runs(child_id: str) -> int:
+    """Return how many runs machines have started since a person last had a say."""
+    rows = fetch(
+        """SELECT count(*) FILTER (WHERE event = 'new_run') AS started FROM job_event
+           WHERE child_id = %(id)s AND created_at >= coalesce(
+               (SELECT max(created_at) FROM job_event WHERE child_id = %(id)s
+                AND event IN ('retried', 'redriven')), '-infinity')""",
+        {"id": child_id},
+    )
+    return int(rows[0]["started"])
+
+
 @retried
 def settle_dead_letter(import_type: ImportType, child_id: str) -> str:
-    """Give an import whose message was dead-lettered a new run, or after three its verdict.
+    """Give an import whose message was dead-lettered a new run, or after three of them a verdict.
 
     Returns "new_run", "failed" or "settled" (it was already). Raises NotFound.
     """

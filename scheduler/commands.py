@@ -110,7 +110,7 @@ def resume_all(dry_run: bool) -> None:
     found = [suspect for kind in ImportType for suspect in verdicts.in_flight_children(kind)]
     if not dry_run:
         for suspect in found:
-            verdicts.start_new_run(suspect, reason="restarted_after_crash")
+            verdicts.start_new_run(suspect, reason="everything had died", for_a_person=True)
     click.echo(f"in flight: {len(found)}")
 
 

@@ -121,6 +121,7 @@ def event_word(event: str) -> str:
         "cancelled": gettext("Cancelled"),
         "exhausted": gettext("Could not be queued"),
         "new_run": gettext("Started over"),
+        "resumed": gettext("Started over"),
         "retried": gettext("Tried again on request"),
         "redriven": gettext("Tried again by an operator"),
     }

@@ -26,7 +26,7 @@ BY_A_PERSON = frozenset({"redriven", "retried", "deleted"})
 ORPHAN_AGE = timedelta(hours=24)
 MAX_CLAIMS = 3
 #: Events that begin a run.
-BEGINS = frozenset({"accepted", "new_run", "redriven", "retried"})
+BEGINS = frozenset({"accepted", "new_run", "resumed", "redriven", "retried"})
 
 _RESULTS = {
     "page_import": ("page", "page_import_id"),

@@ -125,8 +125,8 @@ def test_lost_work_starts_a_new_run_with_the_same_message(database):
 
 def test_machines_start_three_runs_and_then_call_it_failed(database):
     _, (child_id,) = register()
-    verdict = [start_new_run(child_id) for _ in range(4)]
-    assert verdict == ["new_run", "new_run", "failed", None]
+    verdict = [start_new_run(child_id) for _ in range(5)]
+    assert verdict == ["new_run", "new_run", "new_run", "failed", None]
     assert child(child_id)["error_code"] == "stalled"
 
 
@@ -138,6 +138,25 @@ def test_a_report_between_suspicion_and_verdict_saves_the_run(database):
     report(child_id, "progress", done=1, total=2)
     assert verdicts.start_new_run(suspect, reason="silent") is None
     assert child(child_id)["run"] == 1
+
+
+def test_a_retry_gives_machines_their_three_runs_again(database):
+    _, (child_id,) = register()
+    while start_new_run(child_id) != "failed":
+        pass
+    redrives.retry_import(ALICE, PAGE, child_id)
+    assert start_new_run(child_id) == "new_run"
+
+
+def test_a_start_after_a_crash_resumes_work_however_often(database):
+    _, (child_id,) = register()
+    outbox.claim(10)
+    for run in range(2, 8):
+        (suspect,) = verdicts.in_flight_children(PAGE)
+        assert verdicts.start_new_run(suspect, reason="crash", for_a_person=True) == "new_run"
+        assert child(child_id)["run"] == run
+        outbox.claim(10)
+    assert start_new_run(child_id) == "new_run"
 
 
 def test_settled_imports_get_no_new_run(database):
