@@ -340,10 +340,8 @@ def _is_ruled(upload: Uploaded, row: dict[str, Any]) -> bool:
     """Say whether the rules of the specification, and nothing else, let this import fail."""
     if upload.broken and row["error_code"] in FILE_CODES:
         return True
-    claims, runs = row["dispatch_attempts"] >= 3, row["run"] >= 3
-    return row["error_code"] in RULED_CODES and (
-        claims if row["error_code"] == "exhausted" else runs
-    )
+    spent = row["dispatch_attempts"] if row["error_code"] == "exhausted" else row["run"]
+    return row["error_code"] in RULED_CODES and spent >= 3
 
 
 def _deny_half(reply: bytes) -> bytes:

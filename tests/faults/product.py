@@ -68,7 +68,8 @@ class Product:
     """One installation whose processes this object owns; use as a context."""
 
     def __init__(self, directory: Path, **settings: str) -> None:
-        self.stack = Stack(directory, processes=(), durable=False)
+        # Durable: with synchronous_commit off a SIGKILL of PostgreSQL takes commits back.
+        self.stack = Stack(directory, processes=())
         self.settings = {**QUICK, **settings}
         self.sent: dict[str, list[str]] = defaultdict(list)
         self.sent_too_early: set[str] = set()
