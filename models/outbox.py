@@ -82,7 +82,7 @@ def wake() -> None:
 
 #: Subjects with pending rows are found by hopping along batch_item_pending_idx, then each gets an
 #: equal share of the round: a subject's 100,000 items delay another's one by no more than a round.
-_CLAIM = f"""
+CLAIM = f"""
 WITH RECURSIVE subjects (subject) AS (
     (SELECT created_by FROM batch_item WHERE {PENDING} ORDER BY created_by LIMIT 1)
     UNION ALL
@@ -110,6 +110,12 @@ RETURNING i.id, i.dispatch_attempts, i.lease_until, i.job_id, i.created_by, i.me
 """
 
 
+#: Pending rows come and go faster than statistics: a planner that believes there are none sorts
+#: all of them through batch_item_dispatch_idx for each subject. Without sorts it walks
+#: batch_item_pending_idx in order and stops at the limit: 70 ms against 350 with 100,000 waiting.
+WALK_IN_ORDER = "SET LOCAL enable_sort = off"
+
+
 def claim(
     limit: int, *, min_attempts: int = 0, max_attempts: int = MAX_ATTEMPTS - 1
 ) -> list[Claimed]:
@@ -119,8 +125,9 @@ def claim(
     another scheduler has locked are skipped, never waited for.
     """
     with transaction():
+        execute(WALK_IN_ORDER)
         rows = fetch(
-            _CLAIM,
+            CLAIM,
             {
                 "limit": limit,
                 "min_attempts": min_attempts,

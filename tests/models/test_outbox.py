@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from models import cancellations, outbox
+from models import database as db
 from models.states import ImportType
 from tests.builders import ALICE, BOB, change, item_of, register, report, rows
 
@@ -119,3 +120,24 @@ def test_only_rows_within_the_asked_attempts_are_claimed(database):
     _, (untried,) = register()
     assert [c.child_id for c in outbox.claim(10, max_attempts=0)] == [untried]
     assert [c.child_id for c in outbox.claim(10, min_attempts=1, max_attempts=1)] == [tried]
+
+
+def test_a_claim_walks_the_pending_index_even_when_statistics_know_of_no_pending_row(database):
+    batch_id, _ = register()
+    change(
+        """INSERT INTO batch_item (id, batch_id, position, request, job_id, message, created_by,
+                                   updated_by, dispatched_at)
+           SELECT 'done-' || n, %s, n, '{}', 'done-' || n, '{}', 'someone', 'someone', now()
+           FROM generate_series(1, 5000) AS n""",
+        (batch_id,),
+    )
+    change("ANALYZE batch_item")
+    register(2000)
+    with db.transaction():
+        db.execute(outbox.WALK_IN_ORDER)
+        plan = db.fetch(
+            f"EXPLAIN {outbox.CLAIM}", {"limit": 100, "min_attempts": 0, "max_attempts": 2}
+        )
+    text = "\n".join(row["QUERY PLAN"] for row in plan)
+    assert text.count("using batch_item_pending_idx") == 3
+    assert "batch_item_dispatch_idx" not in text
