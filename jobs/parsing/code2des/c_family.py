@@ -243,7 +243,11 @@ class CFamily(Dialect):
         header = written.strip('<>"')
         if path is None or path.type == "identifier":
             return []
-        return [Import(module=header, level=0, name=name, alias=header, line=line_of(node))]
+        return [
+            Import(
+                module=header, level=0, name=name, alias=header, line=line_of(node), kind="includes"
+            )
+        ]
 
     def on_function(self, node: Node, found: Function, scope: Scope, facts: FileFacts) -> None:
         """Note the main function."""

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from jobs.parsing.code2des.document_markup import Writer, cell, code, place
+from jobs.parsing.code2des.relations import DEPENDS
 
 _MAX_ROWS = 500
 
@@ -153,7 +154,7 @@ def _cycle_lines(writer: Writer, model: dict[str, Any], names: dict[str, str]) -
             place(relation["from"].removeprefix("module:"), relation["lines"][0]),
         ]
         for relation in model["relations"]
-        if relation["kind"] == "imports"
+        if relation["kind"] in DEPENDS
         and relation["from"] in cycle_of
         and cycle_of[relation["from"]] == cycle_of.get(relation["to"])
     ]
@@ -166,7 +167,7 @@ def _violations(writer: Writer, model: dict[str, Any], names: dict[str, str]) ->
     lines = {
         (relation["from"], relation["to"]): relation["lines"][0]
         for relation in model["relations"]
-        if relation["kind"] == "imports"
+        if relation["kind"] in DEPENDS
     }
     rows = [
         [

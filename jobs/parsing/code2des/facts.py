@@ -53,6 +53,9 @@ class Import:
     name: str | None
     alias: str
     line: int
+    #: imports, includes or copies: the word for the edge in the model
+    kind: str = "imports"
+    confidence: str = "exact"
 
 
 @dataclass(frozen=True, kw_only=True)

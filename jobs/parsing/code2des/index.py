@@ -35,6 +35,8 @@ class Index:
         self.path_of: dict[str, str] = {}
         self.by_name: dict[str, list[str]] = defaultdict(list)
         self._resolvers = resolvers
+        self._fold: dict[str, dict[str, str]] = {}
+        self._known_programs: dict[str, str] = {}
         for facts in files:
             self._add(facts)
 
@@ -132,6 +134,35 @@ class Index:
         if implied is None or implied.path is None:
             return None
         return implied.path, implied.member or name
+
+    def named(self, name: str, path: str, near: str = "") -> str | None:
+        """Return the definition of that name where case does not count: near, here, anywhere."""
+        key = name.casefold()
+        parts = near.casefold().split(".")
+        here = self._folded(path)
+        for length in range(len(parts), -1, -1):
+            if found := here.get(".".join([*parts[:length], key]).lstrip(".")):
+                return found
+        program = parts[0]
+        found = next(
+            (i for q, i in here.items() if q.startswith(f"{program}.") and q.endswith(f".{key}")),
+            None,
+        )
+        return found or self._programs().get(key)
+
+    def _folded(self, path: str) -> dict[str, str]:
+        if path not in self._fold:
+            entry = self.files[path]
+            known = {**entry.types, **entry.functions}
+            self._fold[path] = {name.casefold(): found for name, found in known.items()}
+        return self._fold[path]
+
+    def _programs(self) -> dict[str, str]:
+        if not self._known_programs:
+            for identifier, function in self.functions.items():
+                if function.kind == "program":
+                    self._known_programs.setdefault(function.name.casefold(), identifier)
+        return self._known_programs
 
     def is_external(self, name: str, path: str) -> bool:
         """Say whether the first part of `name` is imported from outside the project."""

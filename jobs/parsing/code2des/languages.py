@@ -19,6 +19,8 @@ MODULES: Mapping[str, str] = {
     "typescript": "jobs.parsing.code2des.typescript",
     "c": "jobs.parsing.code2des.c",
     "cpp": "jobs.parsing.code2des.cpp",
+    "cobol": "jobs.parsing.code2des.cobol",
+    "sql": "jobs.parsing.code2des.sql",
 }
 
 #: languages whose files name each other: they share one resolver's view
@@ -66,9 +68,12 @@ SUFFIXES: Mapping[str, str] = {
     ".swift": "swift",
     ".vb": "vb",
     ".sql": "sql",
+    ".ddl": "sql",
     ".cbl": "cobol",
     ".cob": "cobol",
     ".cpy": "cobol",
+    ".copy": "cobol",
+    ".pco": "cobol",
 }
 
 DISPLAY: Mapping[str, str] = {

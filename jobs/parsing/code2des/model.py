@@ -16,7 +16,7 @@ from jobs.parsing.code2des.interfaces import endpoints, entry_points, externals
 from jobs.parsing.code2des.languages import DISPLAY, family, load
 from jobs.parsing.code2des.manifests import read_manifests
 from jobs.parsing.code2des.model_rows import function_row, type_row
-from jobs.parsing.code2des.relations import find_relations, module_id
+from jobs.parsing.code2des.relations import DEPENDS, find_relations, module_id
 from jobs.parsing.code2des.sources import Sources
 from jobs.parsing.code2des.summaries import is_test, summary_of
 from jobs.parsing.errors import PARSER_VERSION
@@ -180,7 +180,7 @@ def import_edges(relations: Sequence[Row]) -> dict[str, list[str]]:
     """Return importing module → imported modules, sorted."""
     edges: dict[str, set[str]] = defaultdict(set)
     for relation in relations:
-        if relation["kind"] == "imports":
+        if relation["kind"] in DEPENDS:
             edges[relation["from"]].add(relation["to"])
     return {node: sorted(targets) for node, targets in sorted(edges.items())}
 

@@ -12,6 +12,8 @@ from jobs.parsing.code2des.index import Index
 
 _Key = tuple[str, str, str, str, tuple[str, ...]]
 _MAX_LINES = 50
+#: kinds of edges by which a file depends on another
+DEPENDS = frozenset({"imports", "includes", "copies"})
 
 
 def find_relations(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
@@ -21,6 +23,7 @@ def find_relations(files: Sequence[FileFacts], index: Index) -> list[dict[str, A
     for facts in files:
         _imports(facts, index, lines)
         _inherits(facts, index, lines)
+        _links(facts, index, lines)
         module = module_id(facts.source.path)
         _calls(facts, None, facts.toplevel, module, calls, lines)
         for function in facts.functions:
@@ -53,9 +56,18 @@ def _imports(facts: FileFacts, index: Index, lines: dict[_Key, set[int]]) -> Non
         for target in index.import_targets(entry, path):
             if target.path is not None and target.path != path:
                 end = module_id(target.path)
-                lines[(module_id(path), end, "imports", target.confidence, ())].add(entry.line)
+                lines[(module_id(path), end, entry.kind, target.confidence, ())].add(entry.line)
     for neighbour, line in index.resolver(path).neighbours(path):
         lines[(module_id(path), module_id(neighbour), "imports", "likely", ())].add(line)
+
+
+def _links(facts: FileFacts, index: Index, lines: dict[_Key, set[int]]) -> None:
+    """Add the edges that a language states by name; a name that nobody has is left out."""
+    for link in facts.links:
+        start = index.named(link.start, facts.source.path)
+        end = index.named(link.end, facts.source.path, near=link.start)
+        if start is not None and end is not None:
+            lines[(start, end, link.kind, link.confidence, ())].add(link.line)
 
 
 def _inherits(facts: FileFacts, index: Index, lines: dict[_Key, set[int]]) -> None:

@@ -81,7 +81,7 @@ def test_methods_of_cpp_belong_to_their_class_inside_and_outside(described):
     assert model["entry_points"][0]["kind"] == "main"
     main = next(f for f in model["functions"] if f["name"] == "main")
     assert (main["throws"], main["metrics"]["cyclomatic"]) == (["Err"], 2)
-    imports = [r for r in model["relations"] if r["kind"] == "imports"]
+    imports = [r for r in model["relations"] if r["kind"] == "includes"]
     assert [(r["from"], r["to"]) for r in imports] == [("module:a.cpp", "module:a.hpp")]
 
 
