@@ -139,5 +139,5 @@ def test_a_claim_walks_the_pending_index_even_when_statistics_know_of_no_pending
             f"EXPLAIN {outbox.CLAIM}", {"limit": 100, "min_attempts": 0, "max_attempts": 2}
         )
     text = "\n".join(row["QUERY PLAN"] for row in plan)
-    assert text.count("using batch_item_pending_idx") == 3
+    assert text.count("using batch_item_pending_idx") >= 2
     assert "batch_item_dispatch_idx" not in text
