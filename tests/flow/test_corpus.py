@@ -1,4 +1,4 @@
-"""Every corpus file of a type that is read by now: through the API and through the form."""
+"""Every corpus file: through the API and through the form."""
 
 import re
 
@@ -31,6 +31,9 @@ PASSAGES = {
     "word_sample.docx": "Swimming in the lake",
     "powerpoint_sample.pptx": "Some notes on the second slide.",
     "2411-Performance_Up.pptx": "Apache Performance Tuning",
+    "ja.json": "沖縄県",
+    "japanese_iso_2022.eml": "すみません。",
+    "simple.zip": "How to Get New Ideas",
     "50299.xlsx": "実行前の行の高さ",
     "date.xlsx": "2021-01-01",
     "any_sheets.xls": "This workbook contains 4 sheets",

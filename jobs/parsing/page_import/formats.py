@@ -22,6 +22,15 @@ READERS: Mapping[str, str] = {
     "xlsb": f"{_HERE}.spreadsheet",
     "xls": f"{_HERE}.spreadsheet",
     "ods": f"{_HERE}.spreadsheet",
+    "json": f"{_HERE}.json_text",
+    "eml": f"{_HERE}.mail",
+    "zip": f"{_HERE}.zip_members",
+    "png": f"{_HERE}.images",
+    "jpeg": f"{_HERE}.images",
+    "tiff": f"{_HERE}.images",
+    "webp": f"{_HERE}.images",
+    "gif": f"{_HERE}.images",
+    "bmp": f"{_HERE}.images",
 }
 
 #: file name suffix → the type that a user means by it

@@ -179,7 +179,7 @@ class Flow:
     def cell_markdown(self) -> str:
         """Return the flow as Markdown that may stand inside a table cell."""
         lines = (line.strip() for line in self.markdown().split("\n"))
-        return "<br>".join(line for line in lines if line)
+        return "<br>".join(line for line in lines if line and line != "---")
 
     def text(self) -> str:
         """Return all blocks as plain text, a line each."""

@@ -11,11 +11,15 @@ MAX_ROW_SPAN = 65_534
 
 @dataclass(frozen=True)
 class Cell:
-    """Text of one place in the grid; `repeated` where a span covers it again."""
+    """Text of one place in the grid; `repeated` where a span covers it again.
+
+    `block` is its Markdown for a place outside of tables.
+    """
 
     text: str
     markdown: str
     repeated: bool = False
+    block: str = ""
 
 
 @dataclass
@@ -80,8 +84,10 @@ class Grid:
         return True
 
     def is_layout(self) -> bool:
-        """Say whether this is a single column or row, which old pages use to place things."""
-        return not self.has_header and all(len(row) < 2 for row in self.rows)
+        """Say whether no row has two cells with text: old pages place things that way."""
+        return not self.has_header and all(
+            len(row) < 2 or sum(bool(cell.text) for cell in row) < 2 for row in self.rows
+        )
 
     def strip(self) -> None:
         """Drop rows without text before the first and after the last that has some."""

@@ -191,7 +191,8 @@ class Walker:
         row_span, column_span = _span(element, "rowspan"), _span(element, "colspan")
         if grid.is_full:
             self._warn("table_spans_ignored: a table has too many cells for its spans.")
-        grid.add(Cell(flow.text(), flow.cell_markdown()), row_span, column_span)
+        cell = Cell(flow.text(), flow.cell_markdown(), block=flow.markdown())
+        grid.add(cell, row_span, column_span)
 
     def _end_table(self) -> None:
         if not self._grids:
@@ -202,8 +203,8 @@ class Walker:
         if not grid.rows:
             return
         if grid.is_layout():
-            for row in grid.rows:
-                self._flow.add_block(row[0].markdown, row[0].text)
+            for cell in (cell for row in grid.rows for cell in row if cell.text):
+                self._flow.add_block(cell.block, cell.text)
             return
         self.tables.append(grid.texts())
         if len(self._flows) > 1:

@@ -10,6 +10,10 @@ _ENOUGH_HAN = 100
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _HAN = re.compile("[\u4e00-\u9fff]")
+#: kanji in the form that only Japan writes
+_ONLY_JAPANESE = re.compile(
+    "[県駅沢浜広桜関歳塩検択釈竜険圏剣験駆亜悪囲応絵拡楽帰気勧観巻陥顕歩毎恵徳桟渋焼畳労営図仏伝売読]"
+)
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
@@ -25,7 +29,8 @@ def guess_language(text: str, encoding: str | None = None) -> str | None:
     kana, hangul, han = (len(pattern.findall(sample)) for pattern in (_KANA, _HANGUL, _HAN))
     if hangul * 10 > letters:
         return "ko"
-    if (kana + han) * 10 > letters and kana * 20 > han:
+    japanese = kana + len(_ONLY_JAPANESE.findall(sample))
+    if (kana + han) * 10 > letters and japanese * 40 > han:
         return "ja"
     if han and encoding in _JAPANESE_ENCODINGS:
         return "ja"

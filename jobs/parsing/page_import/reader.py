@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from jobs.parsing.budget import Budget
 from jobs.parsing.cleaning import clean_tree
 from jobs.parsing.errors import PARSER_VERSION, ParseError
-from jobs.parsing.page_import.document import MAX_PAGES, Document, Source, page_line
-from jobs.parsing.page_import.formats import READERS, display_name
-from jobs.parsing.page_import.sniffing import detect
+from jobs.parsing.page_import.dispatch import open_document
+from jobs.parsing.page_import.document import MAX_PAGES, Document, page_line
+from jobs.parsing.page_import.formats import READERS
 
 
 def read(
@@ -23,21 +24,11 @@ def read(
     progress: Callable[[int, int | None], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield the document line, then a line per page. Raises ParseError."""
-    found = detect(path, file_name)
-    if found.type not in READERS:
-        raise ParseError(
-            "type_unsupported", f"The file is {display_name(found.type)}, which is not read yet."
+    budget = Budget()
+    with ExitStack() as closing:
+        found, document = open_document(
+            path, file_name, options=options, budget=budget, closing=closing
         )
-    source = Source(
-        content=path,
-        file_name=file_name,
-        detected_type=found.type,
-        options=options,
-        budget=Budget(),
-        warnings=found.warnings,
-    )
-    with source.closing:
-        document: Document = importlib.import_module(READERS[found.type]).read(source)
         if document.page_count > MAX_PAGES:
             raise ParseError(
                 "pages_exceeded", f"{document.page_count} pages; at most {MAX_PAGES} are read."
@@ -46,7 +37,7 @@ def read(
         for done, page in enumerate(document.pages, start=1):
             yield clean_tree(page_line(page))
             progress(done, document.page_count)
-            source.budget.check()
+            budget.check()
 
 
 def _head(document: Document, detected_type: str, warnings: tuple[str, ...]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ _PDF_WINDOW_BYTES = 1024
 _MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", 0, "png"),
     (b"\xff\xd8\xff", 0, "jpeg"),
+    (b"BM", 0, "bmp"),
     (b"GIF87a", 0, "gif"),
     (b"GIF89a", 0, "gif"),
     (b"II*\0", 0, "tiff"),
@@ -43,6 +44,8 @@ _MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"ID3", 0, "media"),
     (b"OggS", 0, "media"),
 )
+#: marks of two or three letters, which may also begin a text
+_NEEDS_BINARY = frozenset({"bzip2", "bmp"})
 _ZIP_MEMBERS = (
     ("word/", "docx"),
     ("ppt/", "pptx"),
@@ -133,7 +136,7 @@ def _by_magic(content: Path | bytes, head: bytes) -> str | None:
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         return _ole_type(content)
     for magic, offset, name in _MAGIC:
-        if head.startswith(magic, offset) and (name != "bzip2" or not head.isascii()):
+        if head.startswith(magic, offset) and (name not in _NEEDS_BINARY or b"\0" in head):
             return name
     is_program = head.startswith(b"MZ") and b"\0" in head[:256]
     return "executable" if is_program else None
