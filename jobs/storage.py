@@ -20,9 +20,9 @@ from urllib.parse import quote, unquote
 import structlog
 
 from jobs import s3
-from jobs.errors import JobsError, ObjectCorrupt, ObjectMissing, StorageUnavailable
+from jobs.bucket import Bucket, source_key
+from jobs.errors import JobsError, ObjectCorrupt
 from jobs.multipart import MultipartUpload
-from jobs.settings import StorageSettings
 
 #: Size of the parts of a multipart upload; up to one part the upload is one PutObject.
 PART_BYTES = 8 * 1024 * 1024
@@ -66,29 +66,13 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def source_key(child_id: str) -> str:
-    """Return the key of a child's source file."""
-    return f"imports/{child_id}/source"
-
-
 def result_key(child_id: str, parser_version: str, sha256: str) -> str:
     """Return the key of a result, derived from what it is; never taken from a request."""
     return f"imports/{child_id}/results/{parser_version}-{sha256}"
 
 
-class Storage:
-    """One bucket through one boto3 client, for all threads. Building it needs no network."""
-
-    def __init__(self, settings: StorageSettings) -> None:
-        self.bucket = settings.s3_bucket
-        self._client = s3.client(settings)
-
-    def check(self) -> None:
-        """Ask S3 whether the bucket answers. Raises StorageUnavailable."""
-        try:
-            self._call("head_bucket")
-        except ObjectMissing as error:
-            raise StorageUnavailable("bucket does not exist") from error
+class Storage(Bucket):
+    """The product's objects in its bucket."""
 
     def put_source(
         self, child_id: str, stream: Readable, *, file_name: str, content_type: str
@@ -247,11 +231,6 @@ class Storage:
                 file.write(chunk)
         if digest.hexdigest() != sha256:
             raise ObjectCorrupt("object has another digest than recorded")
-
-    def _call(self, operation: str, **request: Any) -> dict[str, Any]:
-        with s3.translated(operation):
-            answer: dict[str, Any] = getattr(self._client, operation)(Bucket=self.bucket, **request)
-            return answer
 
 
 def _version(version: str | None) -> dict[str, str]:

@@ -18,6 +18,8 @@ from local.processes import Child, free_port, spawn, wait_until
 _START_SECONDS = 40.0
 _STOP_SECONDS = 10.0
 _SERVICES = "s3,sqs,cognito-idp"
+#: Whose presigned URLs it takes, with the secret of the instance.
+ACCESS_KEY_ID = "torikomi"
 
 
 class Emulator:
@@ -27,6 +29,7 @@ class Emulator:
         self.data_dir = data_dir
         self.region = region
         self.port = port or 0
+        self.secret_access_key = "torikomi"  # noqa: S105 - replaced by what is provisioned
         self.child: Child | None = None
         self._fixed_port = port
 
@@ -100,6 +103,8 @@ class Emulator:
             "BIND_HOST": "127.0.0.1",
             "MINISTACK_HOST": "127.0.0.1",
             "MINISTACK_REGION": self.region,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
+            "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
             "SERVICES": _SERVICES,
             # Its MQTT listener would open 0.0.0.0:8883 whatever BIND_HOST says.
             "IOT_MTLS_ENABLED": "0",

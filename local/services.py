@@ -9,7 +9,7 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local.claim import clear_orphans, remember, write_run
-from local.emulator import Emulator
+from local.emulator import ACCESS_KEY_ID, Emulator
 from local.errors import LocalError
 from local.files import write_private
 from local.keys import USERNAME, Keys, load_keys
@@ -75,7 +75,7 @@ class Services:
         return Account(
             endpoint_url=self.emulator.endpoint_url,
             region=DEFAULT_REGION,
-            access_key_id="torikomi",
+            access_key_id=ACCESS_KEY_ID,
             secret_access_key=self.keys.aws_secret,
         )
 
@@ -92,7 +92,7 @@ class Services:
         self.was_killed = marker.exists()
         clear_orphans(self._data_dir, _ORDER)
         write_private(marker, "")
-        _ = self.keys
+        self.emulator.secret_access_key = self.keys.aws_secret
         if self._plan.embedded_postgres:
             self.postgres.start()
             self.on_change()

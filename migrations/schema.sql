@@ -198,6 +198,23 @@ CREATE TABLE public.session (
     updated_by character varying(50) NOT NULL,
     deleted_by character varying(50)
 );
+CREATE TABLE public.upload (
+    id character varying(255) NOT NULL,
+    file_name text NOT NULL,
+    content_type text NOT NULL,
+    size_bytes bigint NOT NULL,
+    sha256 character varying(64) NOT NULL,
+    object_version text,
+    verified_at timestamp with time zone,
+    used_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
 ALTER TABLE ONLY public.schema_migration ALTER COLUMN id SET DEFAULT nextval('public.schema_migration_id_seq'::regclass);
 ALTER TABLE ONLY public.batch_item
     ADD CONSTRAINT batch_item_pkey PRIMARY KEY (id);
@@ -221,12 +238,15 @@ ALTER TABLE ONLY public.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (token_hash);
+ALTER TABLE ONLY public.upload
+    ADD CONSTRAINT upload_pkey PRIMARY KEY (id);
 CREATE INDEX batch_item_batch_idx ON public.batch_item USING btree (batch_id, "position");
 CREATE INDEX batch_item_dispatch_idx ON public.batch_item USING btree (dispatched_at, lease_until);
 CREATE INDEX batch_item_job_idx ON public.batch_item USING btree (job_id);
 CREATE INDEX batch_item_pending_idx ON public.batch_item USING btree (created_by, id) WHERE ((dispatched_at IS NULL) AND (cancelled_at IS NULL) AND (error_message IS NULL) AND (deleted_at IS NULL));
 CREATE INDEX batch_subject_idx ON public.batch USING btree (created_by, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX code2des_batch_idx ON public.code2des USING btree (batch_id, status);
+CREATE INDEX code2des_content_idx ON public.code2des USING btree (created_by, sha256) WHERE (deleted_at IS NULL);
 CREATE INDEX code2des_live_idx ON public.code2des USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
 CREATE INDEX code2des_report_idx ON public.code2des USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
 CREATE INDEX code2des_result_kept_idx ON public.code2des USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
@@ -234,12 +254,14 @@ CREATE INDEX code2des_source_kept_idx ON public.code2des USING btree (created_at
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 CREATE INDEX job_event_child_idx ON public.job_event USING btree (child_id, created_at, id);
 CREATE INDEX page_import_batch_idx ON public.page_import USING btree (batch_id, status);
+CREATE INDEX page_import_content_idx ON public.page_import USING btree (created_by, sha256) WHERE (deleted_at IS NULL);
 CREATE INDEX page_import_live_idx ON public.page_import USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
 CREATE INDEX page_import_report_idx ON public.page_import USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
 CREATE INDEX page_import_result_kept_idx ON public.page_import USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
 CREATE INDEX page_import_source_kept_idx ON public.page_import USING btree (created_at) WHERE (source_expired_at IS NULL);
 CREATE UNIQUE INDEX schema_migration_name ON public.schema_migration USING btree (name);
 CREATE INDEX session_expires_idx ON public.session USING btree (expires_at);
+CREATE INDEX upload_expires_idx ON public.upload USING btree (expires_at);
 ALTER TABLE ONLY public.batch_item
     ADD CONSTRAINT batch_item_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.code2des

@@ -48,6 +48,7 @@ class ChildView:
     source_expired_at: datetime | None
     result_expired_at: datetime | None
     created_by: str
+    custom_id: str | None
 
 
 #: The columns of ChildView over `i` (batch_item) and `c` (the child's table).
@@ -58,7 +59,8 @@ CHILD_COLUMNS = f"""
     coalesce(c.error_message, i.error_message) AS error_message, c.run, i.dispatched_at,
     i.dispatch_attempts, i.lease_until, c.created_at, c.started_at, c.completed_at,
     i.cancelled_at, c.last_report_at, c.bucket, c.object_key, c.object_version,
-    c.result_sha256, c.document, c.source_expired_at, c.result_expired_at, c.created_by
+    c.result_sha256, c.document, c.source_expired_at, c.result_expired_at, c.created_by,
+    i.request->>'custom_id' AS custom_id
 """
 
 

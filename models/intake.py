@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from models import events, idempotency, outbox
+from models import events, idempotency, outbox, uploads
 from models.database import transaction
 from models.events import NewEvent
 from models.idempotency import Reservation
@@ -42,16 +42,20 @@ def register(
     reservation: Reservation | None = None,
     fingerprint: str | None = None,
     response: Mapping[str, Any] | None = None,
+    from_uploads: bool = False,
 ) -> None:
     """Commit a batch with its children, items, events and idempotency answer, and wake dispatch.
 
-    Opens its own transaction; nothing is sent from here. Raises DatabaseUnavailable,
-    ReservationLost (nothing was written), or CommitUnknown (the rows may be there).
+    `from_uploads`: the imports are uploads of the same IDs, which are used up. Opens its own
+    transaction; nothing is sent from here. Raises DatabaseUnavailable, ReservationLost or
+    Conflict("upload_used") (nothing was written), or CommitUnknown (the rows may be there).
     """
     if not imports:
         raise ValueError("an empty batch cannot exist")
     audit = {"created_by": subject, "updated_by": subject}
     with transaction():
+        if from_uploads:
+            uploads.use(subject, [new.child_id for new in imports])
         insert_rows(Batch, [{"id": batch_id, "type": type, "name": name, **audit}])
         insert_rows(
             CHILD_TABLES[type],

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from peewee import CharField, CompositeKey, FloatField, IntegerField, Model, TextField
 from playhouse.postgres_ext import BinaryJSONField, DateTimeTZField
 
-from models.database import database
+from models.database import database, execute
 from models.states import ImportType
 
 
@@ -117,6 +119,20 @@ class JobEvent(_Table):
     detail = TextField(null=True)
 
 
+class Upload(_Table):
+    """One file that a client puts into S3 itself."""
+
+    id = CharField(255, primary_key=True)
+    file_name = TextField()
+    content_type = TextField()
+    size_bytes = IntegerField()
+    sha256 = CharField(64)
+    object_version = TextField(null=True)
+    verified_at = DateTimeTZField(null=True)
+    used_at = DateTimeTZField(null=True)
+    expires_at = DateTimeTZField()
+
+
 CHILD_TABLES: Mapping[ImportType, type[_Child]] = {
     ImportType.PAGE_IMPORT: PageImport,
     ImportType.CODE2DES: Code2Des,
@@ -129,10 +145,25 @@ INSERT_ROWS = 500
 def insert_rows(table: type[_Table], rows: Iterable[Mapping[str, Any]]) -> int:
     """Insert rows in chunks and return their number. Needs an open transaction.
 
-    Columns that a row leaves out take the database's default, so all rows have the same keys.
+    Columns that a row leaves out take the database's default, so all rows have the same keys. A
+    chunk travels as one JSON value: for 100,000 rows that is several times as fast as VALUES.
     """
+    name = table._meta.table_name
     iterator, total = iter(rows), 0
     while chunk := list(islice(iterator, INSERT_ROWS)):
-        table.insert_many(chunk).execute()
+        columns = ", ".join(f'"{column}"' for column in chunk[0])
+        execute(
+            f"""INSERT INTO {name} ({columns})
+                SELECT {columns} FROM json_populate_recordset(NULL::{name}, %s::json)""",
+            (json.dumps(chunk, ensure_ascii=False, default=_plain),),
+        )
         total += len(chunk)
     return total
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not a column's value")

@@ -14,7 +14,7 @@ import structlog
 
 from jobs.errors import StorageUnavailable
 from jobs.storage import Storage
-from models import idempotency, retention, sessions, status
+from models import idempotency, retention, sessions, status, uploads
 from models.ids import is_id, uuid7_time
 from models.states import ImportType
 from scheduler.settings import SchedulerSettings
@@ -38,10 +38,19 @@ class Janitor:
         keys, ended = idempotency.forget_expired(), sessions.forget_expired()
         log.info("housekeeping_done", idempotency_keys=keys, sessions=ended)
         try:
+            self.drop_unused_uploads()
             self.retire()
             self.collect_orphans()
         except StorageUnavailable as error:
             log.warning("janitor_interrupted", reason=str(error))
+
+    def drop_unused_uploads(self) -> int:
+        """Delete uploads that no batch used in time; returns how many."""
+        dropped = uploads.forget_expired(self._settings.sweep_limit)
+        for upload_id in dropped:
+            self._storage.delete(f"{PREFIX}{upload_id}/source")
+        log.info("uploads_dropped", uploads=len(dropped))
+        return len(dropped)
 
     def retire(self) -> int:
         """Delete the objects of sources and results past their keep; returns how many imports."""

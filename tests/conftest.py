@@ -110,12 +110,13 @@ def empty_database(url: str) -> None:
 def aws(server_dir: Path) -> Iterator[Aws]:
     """S3, SQS and Cognito of the emulator, provisioned, and this process's boto3 pointed at it."""
     emulator = Emulator(server_dir / "aws", region=REGION)
+    emulator.secret_access_key = "torikomi-tests"
     emulator.start()
     account = Account(
         endpoint_url=emulator.endpoint_url,
         region=REGION,
         access_key_id="torikomi",
-        secret_access_key="torikomi-tests",
+        secret_access_key=emulator.secret_access_key,
     )
     provisioned = provision(account, username="demo", password="Test-password-1")
     with pytest.MonkeyPatch.context() as patch:

@@ -19,6 +19,7 @@ from web.api import batches as api_batches
 from web.api import children as api_children
 from web.api import document
 from web.api import results as api_results
+from web.api import uploads as api_uploads
 from web.auth import KINDS
 from web.cognito import KeySet, SignIn, TokenVerifier, fetch_jwks
 from web.services import EXTENSION, Services, services
@@ -68,7 +69,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         sign_in=SignIn(settings),
         waiters=Waiters(settings.max_waiters),
     )
-    for module in (api_children, api_results, api_batches):
+    for module in (api_children, api_results, api_batches, api_uploads):
         app.register_blueprint(module.blueprint)
     for module in (hooks, health, docs, sign_in, pages, result_pages):
         app.register_blueprint(module.blueprint)

@@ -7,7 +7,7 @@ Refused or failed, nothing is left but, at worst, an orphan object that the jani
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,16 +20,17 @@ from jobs.errors import StorageUnavailable
 from jobs.messages import JobMessage, canonical_json, encode_message
 from jobs.storage import Readable, Storage, StoredObject
 from models import intake
+from models.duplicates import find_earlier
 from models.errors import CommitUnknown
 from models.idempotency import Completed, Reservation
 from models.ids import uuid7
 from models.intake import NewImport
 from models.states import ImportType
+from web.accepted import MAX_SHOWN, accepted
 from web.body import READ_BYTES
 from web.errors import WebError
 from web.formats import check_extension
 from web.multipart_form import IncomingFile
-from web.payloads import accepted
 from web.reservations import Renewal, reserved
 from web.tracing import trace_id
 
@@ -81,7 +82,7 @@ def accept(upload: Upload, storage: Storage, *, max_file_bytes: int) -> dict[str
                     imports.append(_store(upload, file, stream, storage))
             if not imports:
                 raise WebError("file_missing")
-            return _register(upload, imports, held)
+            return register(upload, imports, held, _fingerprint(upload, imports))
         except CommitUnknown:
             raise  # the rows may be there, and then they need their objects
         except BaseException:
@@ -116,7 +117,7 @@ def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage
         raise
     log.info("source_stored", size_bytes=stored.size_bytes)
     stored_at = datetime.now(UTC)
-    message = _message(upload, child_id, stored, content_type, stored_at)
+    message = job_message(upload, child_id, stored, content_type, stored_at)
     return NewImport(
         child_id=child_id,
         file_name=file.file_name,
@@ -132,8 +133,13 @@ def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage
     )
 
 
-def _message(
-    upload: Upload, child_id: str, stored: StoredObject, content_type: str, created_at: datetime
+def job_message(
+    upload: Upload,
+    child_id: str,
+    stored: StoredObject,
+    content_type: str,
+    created_at: datetime,
+    options: Mapping[str, Any] | None = None,
 ) -> JobMessage:
     """Build what the worker will be told; encoding it here proves that SQS will take it."""
     message = JobMessage(
@@ -147,15 +153,25 @@ def _message(
         sha256=stored.sha256,
         created_at=created_at.isoformat(),
         traceparent=upload.traceparent,
+        options=options or {},
     )
     encode_message(message)
     return message
 
 
-def _register(upload: Upload, imports: list[NewImport], held: Reservation | None) -> dict[str, Any]:
+def register(
+    upload: Upload,
+    imports: list[NewImport],
+    held: Reservation | None,
+    fingerprint: str,
+    *,
+    from_uploads: bool = False,
+) -> dict[str, Any]:
     """Make the stored files true in one transaction and return the body of the 202."""
     batch_id = uuid7()
-    body = accepted(upload.type, batch_id, imports, many=upload.many)
+    shown = [new.sha256 for new in imports[:MAX_SHOWN]]
+    earlier = find_earlier(upload.subject, upload.type, shown)
+    body = accepted(upload.type, batch_id, imports, many=upload.many, earlier=earlier)
     if upload.many:
         unbind_contextvars("import_id")
     bind_contextvars(batch_id=batch_id)
@@ -167,12 +183,16 @@ def _register(upload: Upload, imports: list[NewImport], held: Reservation | None
             name=upload.name,
             imports=imports,
             reservation=held,
-            fingerprint=_fingerprint(upload, imports) if held else None,
+            fingerprint=fingerprint if held else None,
             response=body if held else None,
+            from_uploads=from_uploads,
         )
     except CommitUnknown:
-        log.error("commit_unknown", import_ids=[new.child_id for new in imports])
+        log.error("commit_unknown", import_ids=[new.child_id for new in imports[:MAX_SHOWN]])
         raise
+    if from_uploads:
+        log.info("batch_accepted", imports=len(imports))
+        return body
     for new in imports:
         log.info("import_accepted", import_id=new.child_id)
     return body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 from models.batches import BatchView
 from models.children import ChildView
 from models.events import EventView
-from models.intake import NewImport
 from models.results import PageView
 from models.states import BatchStatus, ImportType, ItemState
 from web.catalogue import item_entry
@@ -65,6 +63,7 @@ class Child(Body):
     started_at: datetime | None
     completed_at: datetime | None
     cancelled_at: datetime | None
+    custom_id: str | None
     links: dict[str, str]
 
 
@@ -144,6 +143,7 @@ def child_links(type: str, child_id: str, batch_id: str) -> dict[str, str]:
         "self": base,
         "batch": f"/api/v1/batches/{batch_id}",
         result: f"{base}/{result}",
+        "result": f"{base}/result",
         "source": f"{base}/source",
         "events": f"{base}/events",
         "cancel": f"{base}/cancel",
@@ -158,6 +158,7 @@ def batch_links(batch_id: str) -> dict[str, str]:
     return {
         "self": base,
         "items": f"{base}/items",
+        "export": f"{base}/export",
         "cancel": f"{base}/cancel",
         "retry": f"{base}/retry",
         "html": f"/batches/{batch_id}",
@@ -219,32 +220,3 @@ def page(view: PageView) -> dict[str, Any]:
 def event(view: EventView) -> dict[str, Any]:
     """Return the body of one event."""
     return Event.model_validate(view).model_dump(mode="json")
-
-
-def accepted(
-    type: ImportType, batch_id: str, imports: Sequence[NewImport], *, many: bool
-) -> dict[str, Any]:
-    """Return the body of a 202: one child, or a batch with all its children."""
-    children = [_accepted_child(type, batch_id, new) for new in imports]
-    if not many:
-        return children[0]
-    return {
-        "batch_id": batch_id,
-        "type": str(type),
-        "status": "0",
-        "items": children,
-        "links": batch_links(batch_id),
-    }
-
-
-def _accepted_child(type: ImportType, batch_id: str, new: NewImport) -> dict[str, Any]:
-    return {
-        NAMES[type][0]: new.child_id,
-        "batch_id": batch_id,
-        "type": str(type),
-        "status": str(ItemState.QUEUED),
-        "file_name": new.file_name,
-        "size_bytes": new.size_bytes,
-        "sha256": new.sha256,
-        "links": child_links(type, new.child_id, batch_id),
-    }

@@ -25,6 +25,10 @@ class WebSettings(AwsSettings, WebhookSettings):
 
     #: The largest single file; 10 MB is the everyday case.
     max_upload_bytes: int = Field(default=64 << 20, ge=1)
+    #: The largest file that a client may put into S3 itself; what parsers bear is their limit.
+    max_direct_bytes: int = Field(default=64 << 20, ge=1, le=5 << 30)
+    #: The largest JSON body of a batch; 100,000 items of ordinary length fit three times.
+    max_batch_json_bytes: int = Field(default=64 << 20, ge=1)
     max_batch_files: int = Field(default=500, ge=1, le=10_000)
     #: A body that is silent this long, or slower than the rate, is answered 408.
     body_idle_seconds: float = Field(default=30, gt=0)

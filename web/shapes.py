@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from pydantic import Field
@@ -32,6 +33,16 @@ class Problem(Body):
     errors: list[Fault]
 
 
+class AlreadyImported(Body):
+    """The caller's newest earlier import of the same bytes, unless it failed or was cancelled."""
+
+    import_id: str | None = None
+    code2des_id: str | None = None
+    status: ItemState
+    created_at: datetime
+    link: str
+
+
 class Accepted(Body):
     """One file that was taken in, before any parsing."""
 
@@ -39,8 +50,10 @@ class Accepted(Body):
     type: ImportType
     status: ItemState
     file_name: str
+    custom_id: str | None
     size_bytes: int
     sha256: str
+    already_imported: AlreadyImported | None
     links: dict[str, str]
 
 
@@ -57,11 +70,12 @@ class AcceptedCode2Des(Accepted):
 
 
 class AcceptedBatch(Body):
-    """A batch that was taken in, with its children in input order."""
+    """A batch that was taken in; `items` are its first 500 children in input order."""
 
     batch_id: str
     type: ImportType
     status: BatchStatus
+    total: int
     items: list[AcceptedPageImport | AcceptedCode2Des]
     links: dict[str, str]
 
@@ -122,3 +136,37 @@ class Code2DesResult(Body):
     document: dict[str, Any] | None
     design: dict[str, Any]
     markdown: DesignMarkdown
+
+
+class PromisedUpload(Body):
+    """Where and how to send one file: PUT it to `url` with exactly these headers."""
+
+    upload_id: str
+    file_name: str
+    method: str
+    url: str
+    headers: dict[str, str]
+
+
+class PromisedUploads(Body):
+    """What was promised, in the order of the request. Unused uploads are gone at `expires_at`."""
+
+    uploads: list[PromisedUpload]
+    put_before: datetime
+    expires_at: datetime
+
+
+class VerifiedUpload(Body):
+    """One upload that has arrived as promised."""
+
+    upload_id: str
+    file_name: str
+    size_bytes: int
+    sha256: str
+    used: bool
+
+
+class VerifiedUploads(Body):
+    """Uploads that have arrived, in the order of the request."""
+
+    uploads: list[VerifiedUpload]

@@ -14,8 +14,10 @@ from web.body import RequestBody, request_body
 from web.errors import WebError
 from web.formats import import_type
 from web.intake import Upload
+from web.json_body import json_body
 from web.multipart_form import IncomingFile, MultipartForm
 from web.names import clean_name, extended_name, header_text, plain_name
+from web.requests import BatchItem, BatchRequest
 from web.reservations import parse_key
 from web.services import services
 from web.tracing import traceparent
@@ -89,6 +91,22 @@ def batch_upload() -> Iterator[Upload]:
             name=_batch_name(fields.get("name")),
             traceparent=traceparent(request.headers.get("traceparent")),
         )
+
+
+def json_batch() -> tuple[Upload, list[BatchItem]]:
+    """Read the request as a batch made of uploads."""
+    key = parse_key(request.headers.getlist("Idempotency-Key"))
+    wanted = json_body(BatchRequest, limit_bytes=services().settings.max_batch_json_bytes)
+    upload = Upload(
+        subject=current_subject().id,
+        type=wanted.type,
+        files=(),
+        many=True,
+        key=key,
+        name=_batch_name(wanted.name),
+        traceparent=traceparent(request.headers.get("traceparent")),
+    )
+    return upload, wanted.items
 
 
 def _batch_name(text: str | None) -> str | None:

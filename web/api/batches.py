@@ -16,22 +16,28 @@ from web.api.describing import (
     FORM,
     IF_NONE_MATCH,
     JSON,
+    JSON_CODES,
     KEY,
     PAGING,
     UPLOAD_CODES,
     WAIT,
+    ZIP,
     Answer,
     Parameter,
     cached,
     described,
     ok,
 )
+from web.archive import batch_archive
 from web.auth import bearer, current_subject
+from web.direct import accept_uploads
+from web.downloads import attachment
 from web.errors import WebError
 from web.intake import accept
 from web.languages import language
+from web.requests import BatchRequest
 from web.services import services
-from web.uploads import batch_upload
+from web.uploads import batch_upload, json_batch
 from web.waiting import status_answer
 
 blueprint = Blueprint("api_batches", __name__, url_prefix="/api/v1/batches")
@@ -59,14 +65,24 @@ _STATE = Parameter(
 @described(
     ja="ファイルをまとめて取り込む",
     parameters=(KEY,),
-    body={FORM: _FILES_FORM},
+    body={FORM: _FILES_FORM, JSON: BatchRequest},
     answers={
         202: Answer(content={JSON: shapes.AcceptedBatch}, headers=("Location", "Retry-After"))
     },
-    codes=(*UPLOAD_CODES, "type_unsupported"),
+    codes=(
+        *UPLOAD_CODES,
+        *JSON_CODES,
+        "items_invalid",
+        "type_unsupported",
+        "upload_used",
+        "uploads_unverified",
+    ),
 )
 def create() -> Response:
-    """Take many files in: all or none; 202 with the batch and its children."""
+    """Take many files in, sent here or uploaded before: all or none; 202 with the batch."""
+    if request.mimetype == JSON:
+        order, wanted = json_batch()
+        return accepted_answer(accept_uploads(order, wanted, services().storage))
     limit_bytes = services().settings.max_upload_bytes
     with batch_upload() as upload:
         return accepted_answer(accept(upload, services().storage, max_file_bytes=limit_bytes))
@@ -123,6 +139,21 @@ def items(batch_id: str) -> Response:
     )
     children = [payloads.child(c, language()) for c in found]
     return json_answer({"items": children, "next_cursor": following})
+
+
+@blueprint.get("/<batch_id>/export")
+@bearer
+@described(
+    ja="結果と目録を zip で返す",
+    answers={200: Answer(content={ZIP: BYTES}, headers=("Content-Disposition",))},
+)
+def export(batch_id: str) -> Response:
+    """Return all results of a batch as a zip with a manifest, streamed."""
+    subject = current_subject().id
+    batches.get_batch(subject, checked_id(batch_id))
+    response = Response(batch_archive(subject, batch_id, language()), content_type=ZIP)
+    response.headers["Content-Disposition"] = attachment(f"torikomi-{batch_id}.zip")
+    return response
 
 
 @blueprint.post("/<batch_id>/cancel")

@@ -26,6 +26,7 @@ BYTES: Mapping[str, Any] = {"type": "string", "format": "binary"}
 JSON = "application/json"
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
+ZIP = "application/zip"
 ANY_BYTES = "application/octet-stream"
 FORM = "multipart/form-data"
 
@@ -45,6 +46,7 @@ KEY_CODES = (
     "idempotency_key_reused",
     "commit_unknown",
 )
+JSON_CODES = (*BODY_CODES, "field_invalid", "field_unknown", "json_invalid", "request_too_large")
 UPLOAD_CODES = (
     *NAME_CODES,
     *BODY_CODES,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from web.catalogue.access import ACCESS_TEXTS
+from web.catalogue.direct import DIRECT_TEXTS
 from web.catalogue.failures import FAILURES_TEXTS
 from web.catalogue.files import FILES_TEXTS
 from web.catalogue.general import GENERAL_TEXTS
@@ -36,7 +37,14 @@ class Entry:
 
 REQUEST_CODES: dict[str, Entry] = {
     code: Entry(code, status, retryable, ja, en)
-    for texts in (FILES_TEXTS, INTAKE_TEXTS, ACCESS_TEXTS, GENERAL_TEXTS, FAILURES_TEXTS)
+    for texts in (
+        FILES_TEXTS,
+        INTAKE_TEXTS,
+        DIRECT_TEXTS,
+        ACCESS_TEXTS,
+        GENERAL_TEXTS,
+        FAILURES_TEXTS,
+    )
     for code, (status, retryable, ja, en) in texts.items()
 }
 ITEM_CODES: dict[str, Entry] = {
