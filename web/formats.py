@@ -72,6 +72,13 @@ EXTENSIONS: dict[ImportType, tuple[str, ...]] = {
         ".cpy",
         ".copy",
         ".pco",
+        ".go",
+        ".cs",
+        ".rb",
+        ".php",
+        ".rs",
+        ".kt",
+        ".kts",
     ),
 }
 

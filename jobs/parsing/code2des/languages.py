@@ -21,6 +21,12 @@ MODULES: Mapping[str, str] = {
     "cpp": "jobs.parsing.code2des.cpp",
     "cobol": "jobs.parsing.code2des.cobol",
     "sql": "jobs.parsing.code2des.sql",
+    "go": "jobs.parsing.code2des.go",
+    "csharp": "jobs.parsing.code2des.csharp",
+    "ruby": "jobs.parsing.code2des.ruby",
+    "php": "jobs.parsing.code2des.php",
+    "rust": "jobs.parsing.code2des.rust",
+    "kotlin": "jobs.parsing.code2des.kotlin",
 }
 
 #: languages whose files name each other: they share one resolver's view
@@ -64,6 +70,7 @@ SUFFIXES: Mapping[str, str] = {
     ".php": "php",
     ".rs": "rust",
     ".kt": "kotlin",
+    ".kts": "kotlin",
     ".scala": "scala",
     ".swift": "swift",
     ".vb": "vb",

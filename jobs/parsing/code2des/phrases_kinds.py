@@ -20,7 +20,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "kind_delegate": ("デリゲート", "delegate"),
     "kind_macro": ("マクロ", "macro"),
     "kind_file": ("ファイル（FD）", "file (FD)"),
-    "kind_copybook": ("データ項目（レベル01）", "data item (level 01)"),
+    "kind_copybook": ("登録集（COPY句）", "copybook"),
     "ecosystem_pypi": ("外部パッケージ (PyPI)", "package (PyPI)"),
     "ecosystem_python-stdlib": ("標準ライブラリ", "standard library"),
     "ecosystem_unresolved": ("未解決の参照", "unresolved reference"),

@@ -170,7 +170,8 @@ class Sweep:
 
     def _span(self, node: Node) -> Span:
         whole = self._dialect.outer(node)
-        return Span(whole.start_point[0] + 1, whole.end_point[0] + 1)
+        end = max(whole.end_point, node.end_point)
+        return Span(whole.start_point[0] + 1, end[0] + 1)
 
     def _import(self, node: Node, _kind: str, _scope: Scope) -> None:
         self._facts.imports.extend(self._dialect.imports(node))
