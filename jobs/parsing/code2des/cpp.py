@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobs.parsing.code2des import sweep
-from jobs.parsing.code2des.c_family import C_QUERY, CPP_QUERY, CFamily, Resolver
+from jobs.parsing.code2des.c_family import C_QUERY, CPP_QUERY, CFamily
+from jobs.parsing.code2des.c_imports import Resolver
 from jobs.parsing.code2des.facts import FileFacts, SourceFile
 
 __all__ = ["Resolver", "analyse", "grammars"]

@@ -35,6 +35,7 @@ class Index:
         self.path_of: dict[str, str] = {}
         self.by_name: dict[str, list[str]] = defaultdict(list)
         self._resolvers = resolvers
+        self._resolved: dict[int, Target] = {}
         self._fold: dict[str, dict[str, str]] = {}
         self._known_programs: dict[str, str] = {}
         for facts in files:
@@ -73,7 +74,10 @@ class Index:
 
     def resolve_import(self, entry: Import, path: str) -> Target:
         """Return the Target of an import of the file at `path`."""
-        return self.resolver(path).resolve(entry, path)
+        key = id(entry)
+        if key not in self._resolved:
+            self._resolved[key] = self.resolver(path).resolve(entry, path)
+        return self._resolved[key]
 
     def import_targets(self, entry: Import, path: str) -> list[Target]:
         """Return every Target of an import of the file at `path`."""

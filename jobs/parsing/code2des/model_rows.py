@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from jobs.parsing.code2des.facts import FileFacts, Function, Type, Variable
@@ -31,7 +30,7 @@ def type_row(kind: Type, identifier: str, facts: FileFacts) -> Row:
         "decorators": kind.decorators,
         "summary": summary_of(kind.doc),
         "doc": kind.doc,
-        "span": asdict(kind.span),
+        "span": {"line": kind.span.line, "end": kind.span.end},
         "fields": _variables(kind.fields),
     }
 
@@ -62,7 +61,7 @@ def function_row(function: Function, identifier: str, facts: FileFacts) -> Row:
         "decorators": function.decorators,
         "summary": summary_of(function.doc),
         "doc": function.doc,
-        "span": asdict(function.span),
+        "span": {"line": function.span.line, "end": function.span.end},
         "metrics": {
             "lines": function.span.end - function.span.line + 1,
             "cyclomatic": function.cyclomatic,

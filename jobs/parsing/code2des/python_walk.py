@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from tree_sitter import Node
 
@@ -16,6 +17,7 @@ from jobs.parsing.code2des.facts import (
     Type,
     Variable,
 )
+from jobs.parsing.code2des.grammar import load_grammar
 from jobs.parsing.code2des.python_definitions import (
     bases,
     constructed,
@@ -53,6 +55,13 @@ _NESTING = frozenset(
         *("with_statement", "match_statement"),
     )
 )
+_HANDLED = (
+    *("class_definition", "function_definition", "import_statement", "import_from_statement"),
+    *("future_import_statement", "call", "assignment", "raise_statement", "string"),
+    *("concatenated_string", "type_alias_statement"),
+)
+QUERY = "\n\n".join(f"({kind}) @{kind}" for kind in sorted({*_BRANCHES, *_NESTING, *_HANDLED}))
+_place = itemgetter(0, 1)
 _MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
 
 
@@ -74,7 +83,9 @@ class Walk:
 
     def __init__(self, facts: FileFacts) -> None:
         self._facts = facts
-        self._stack: list[tuple[Node, _Scope]] = []
+        #: first byte, end and meaning of the scopes around the current node
+        self._open: list[tuple[int, int, _Scope]] = []
+        self._skip_until = 0
         self._handlers = {
             "class_definition": self._class,
             "function_definition": self._function,
@@ -91,24 +102,40 @@ class Walk:
         }
 
     def run(self, root: Node) -> None:
-        """Visit every named node in source order."""
-        self._push(root.named_children, _Scope())
-        while self._stack:
-            node, scope = self._stack.pop()
-            kind = node.type
+        """Visit every node of interest in source order."""
+        found = load_grammar("tree_sitter_python", QUERY).captures(root)
+        events = [(n.start_byte, -n.end_byte, kind, n) for kind, ns in found.items() for n in ns]
+        events.sort(key=_place)
+        self._open = [(0, root.end_byte + 1, _Scope())]
+        for start, negative_end, kind, node in events:
+            if start < self._skip_until:
+                continue
+            scope = self._scope_at(start)
             function = scope.function
             if kind in _BRANCHES and function is not None:
                 function.cyclomatic += 1
             if kind in _NESTING:
                 scope = replace(scope, depth=scope.depth + 1)
+                self._open.append((start, -negative_end, scope))
                 if function is not None:
                     function.nesting = max(function.nesting, scope.depth)
             handler = self._handlers.get(kind)
-            if handler is None or handler(node, scope):
-                self._push(node.named_children, scope)
+            if handler is not None and not handler(node, scope):
+                self._skip_until = -negative_end
 
-    def _push(self, nodes: list[Node], scope: _Scope) -> None:
-        self._stack.extend((node, scope) for node in reversed(nodes))
+    def _scope_at(self, start: int) -> _Scope:
+        """Return the innermost scope that has begun: bases stand before the body of a class."""
+        opened = self._open
+        while opened[-1][1] <= start:
+            opened.pop()
+        position = len(opened) - 1
+        while opened[position][0] > start:
+            position -= 1
+        return opened[position][2]
+
+    def _enter(self, body: Node | None, scope: _Scope) -> None:
+        if body is not None:
+            self._open.append((body.start_byte, body.end_byte, scope))
 
     def _class(self, node: Node, scope: _Scope) -> bool:
         name = text_of(node.child_by_field_name("name"))
@@ -127,13 +154,8 @@ class Walk:
             span=span(node),
         )
         self._facts.types.append(found)
-        inner = _Scope(found.qualified, owner=found, function=scope.function)
-        if body is not None:
-            self._push(body.named_children, inner)
-        superclasses = node.child_by_field_name("superclasses")
-        if superclasses is not None:
-            self._push(superclasses.named_children, scope)
-        return False
+        self._enter(body, _Scope(found.qualified, owner=found, function=scope.function))
+        return True
 
     def _function(self, node: Node, scope: _Scope) -> bool:
         name = text_of(node.child_by_field_name("name"))
@@ -161,12 +183,8 @@ class Walk:
                 line = found.span.line
                 entry = EntryPoint(kind=kind, target=found.qualified, line=line)
                 self._facts.entry_points.append(entry)
-        if body is not None:
-            self._push(body.named_children, _Scope(found.qualified, function=found))
-        declared = node.child_by_field_name("parameters")
-        if declared is not None:
-            self._push(declared.named_children, scope)
-        return False
+        self._enter(body, _Scope(found.qualified, function=found))
+        return True
 
     def _import(self, node: Node, _scope: _Scope) -> bool:
         self._facts.imports.extend(read_imports(node))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -16,6 +18,12 @@ from jobs.parsing.code2des.languages import MODULES, load
 from jobs.parsing.code2des.model import build_model
 from jobs.parsing.code2des.sources import Sources, from_archive, from_file
 from jobs.parsing.errors import PARSER_VERSION, ParseError
+
+#: what `clean` would remove, as it stands in JSON
+_UNCLEAN = re.compile(
+    r"(?<!\\)(?:\\\\)*\\(?:u00|[rbf])"
+    "|[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
+)
 
 
 def read(
@@ -36,14 +44,22 @@ def read(
     else:
         sources = from_file(path, file_name, forced)
     files = _analyse(sources, budget, progress)
-    model = clean_tree(build_model(sources, files, _root_name(file_name)))
+    model = _cleaned(build_model(sources, files, _root_name(file_name)))
     budget.check()
     model["diagrams"] = draw_diagrams(model)
     budget.check()
     documents = {language: write_document(model, language) for language in ("ja", "en")}
-    yield clean_tree({"document": _head(sources, files, model)})
+    yield _cleaned({"document": _head(sources, files, model)})
     yield {"design": model}
-    yield clean_tree({"markdown": documents})
+    yield _cleaned({"markdown": documents})
+
+
+def _cleaned(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the value without what PostgreSQL refuses; most often there is nothing to do."""
+    if _UNCLEAN.search(json.dumps(value, ensure_ascii=False)):
+        cleaned: dict[str, Any] = clean_tree(value)
+        return cleaned
+    return value
 
 
 def _analyse(

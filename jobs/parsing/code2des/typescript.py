@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobs.parsing.code2des import sweep
-from jobs.parsing.code2des.ecmascript import QUERY, TYPESCRIPT, EcmaScript
+from jobs.parsing.code2des.ecmascript import EcmaScript
 from jobs.parsing.code2des.ecmascript_imports import Resolver
+from jobs.parsing.code2des.ecmascript_query import QUERY, TYPESCRIPT
 from jobs.parsing.code2des.facts import FileFacts, SourceFile
 
 __all__ = ["Resolver", "analyse", "grammars"]
