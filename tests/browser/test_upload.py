@@ -3,23 +3,18 @@
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import CDPSession, Page, expect
 
 from local.stack import Stack
 from tests.browser.conftest import Person, pick, row, run_sql, wait_until
 
 
-def slow_down(page: Page, bytes_per_second: int) -> None:
-    """Send no faster than this; 0 lifts the limit."""
-    page.context.new_cdp_session(page).send(
-        "Network.emulateNetworkConditions",
-        {
-            "offline": False,
-            "latency": 0,
-            "downloadThroughput": -1,
-            "uploadThroughput": bytes_per_second or -1,
-        },
-    )
+def slow_down(page: Page, bytes_per_second: int) -> CDPSession:
+    """Send no faster than this until the returned session is detached."""
+    session = page.context.new_cdp_session(page)
+    rates = {"downloadThroughput": -1, "uploadThroughput": bytes_per_second}
+    session.send("Network.emulateNetworkConditions", {"offline": False, "latency": 0, **rates})
+    return session
 
 
 def heavy_pdf(size_bytes: int) -> bytes:
@@ -105,13 +100,13 @@ def test_ten_megabytes_show_how_far_they_are(person: Person) -> None:
 
 def test_sending_is_cancelled_and_tried_again_as_one_import(person: Person) -> None:
     page = person.open()
-    slow_down(page, 100 * 1024)
+    limit = slow_down(page, 100 * 1024)
     pick(page, ("slow.txt", b"slow " * 200_000))
     expect(row(page, "slow.txt")).to_contain_text("Sending")
     row(page, "slow.txt").get_by_role("button", name="Cancel").click()
     expect(row(page, "slow.txt")).to_contain_text("Sending was cancelled")
     assert person.imports() == []
-    slow_down(page, 0)
+    limit.detach()
     row(page, "slow.txt").get_by_role("button", name="Try again").click()
     expect(row(page, "slow.txt").locator(".badge")).to_have_text("Completed")
     assert person.imports() == [("slow.txt", "completed")]
@@ -170,7 +165,7 @@ def test_a_web_process_killed_while_it_receives_makes_one_import(
     person: Person, stack: Stack
 ) -> None:
     page = person.open()
-    slow_down(page, 400 * 1024)
+    limit = slow_down(page, 400 * 1024)
     pick(page, ("cut.txt", b"cut off " * 200_000))
     expect(row(page, "cut.txt")).to_contain_text(re.compile(r"Sending, [1-9]\d? %"))
     stack.kill("web")
@@ -178,7 +173,7 @@ def test_a_web_process_killed_while_it_receives_makes_one_import(
     # What the dead process held is free after its two minutes: let them be over.
     over = "UPDATE idempotency_key SET lease_until = now() - interval '1 s' WHERE subject = %s"
     run_sql(stack, over, person.subject)
-    slow_down(page, 0)
+    limit.detach()
     expect(row(page, "cut.txt").locator(".badge")).to_have_text("Completed", timeout=30_000)
     assert person.imports() == [("cut.txt", "completed")]
 

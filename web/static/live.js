@@ -154,8 +154,8 @@ async function post(event) {
   const form = event.target.closest("form[data-quiet]");
   if (!form) return;
   event.preventDefault();
-  const button = form.querySelector("button");
-  button.disabled = true;
+  if (form.dataset.busy) return;
+  form.dataset.busy = "1"; // a disabled button would lose the focus
   try {
     const body = new URLSearchParams(new FormData(form));
     const headers = { Accept: "application/json" };
@@ -167,7 +167,7 @@ async function post(event) {
   } catch {
     banner(words.offline);
   }
-  button.disabled = false;
+  delete form.dataset.busy;
   etag = "";
   refresh();
 }

@@ -3,6 +3,7 @@
 // has not arrived yet.
 
 import { announce, banner, refresh, say, words } from "./live.js";
+import { listen } from "./picking.js";
 
 const AT_ONCE = 3;
 const TRIES = 12;
@@ -127,7 +128,7 @@ function wait(job) {
   show(job, "queued", words.waiting, { bar: 0, buttons: ["cancel"] });
 }
 
-export function add(entries) {
+function add(entries) {
   banner("");
   if (entries.length > limits.max_files) {
     const values = { count: entries.length, limit: limits.max_files };
@@ -297,79 +298,13 @@ function later(job, problem) {
   job.timer = setTimeout(() => { wait(job); pump(); }, seconds * 1000);
 }
 
-// What comes from the person: the field, a folder, a drop anywhere, the clipboard.
-
-function picked(input) {
-  const files = [...input.files];
-  add(files.filter(visible).map((file) => ({ file, path: file.webkitRelativePath || file.name })));
-  input.value = "";
-}
-
-function visible(file) {
-  const path = file.webkitRelativePath || file.name;
-  return !path.split("/").some((part) => part.startsWith(".")) && file.name !== "Thumbs.db";
-}
-
-async function walk(entry, path, found) {
-  if (entry.name.startsWith(".") || entry.name === "Thumbs.db") {
-    found.hidden += 1;
-  } else if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-    found.files.push({ file, path: path + entry.name });
-  } else {
-    const reader = entry.createReader();
-    for (;;) {
-      const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-      if (!some.length) return;
-      for (const each of some) await walk(each, `${path}${entry.name}/`, found);
-    }
-  }
-}
-
-async function dropped(data) {
-  const entries = [...data.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  const plain = [...data.files].map((file) => ({ file, path: file.name }));
-  const found = { files: [], hidden: 0 };
-  for (const entry of entries) await walk(entry, "", found);
-  if (!entries.length) found.files = plain;
-  note(found.hidden ? say(words.hidden_files, { count: found.hidden }) : "");
-  if (!found.files.length) note(words.nothing);
-  add(found.files);
-}
-
-function carriesFiles(event) {
-  return event.dataTransfer?.types.includes("Files");
-}
-
-let depth = 0;
-const over = (shown) => { document.querySelector("[data-drop]").hidden = !shown; };
-window.addEventListener("dragenter", (event) => {
-  if (carriesFiles(event)) { depth += 1; over(true); }
-});
-window.addEventListener("dragleave", (event) => {
-  if (carriesFiles(event)) { depth = Math.max(0, depth - 1); over(depth > 0); }
-});
-window.addEventListener("dragover", (event) => { if (carriesFiles(event)) event.preventDefault(); });
-window.addEventListener("drop", (event) => {
-  if (!carriesFiles(event)) return;
-  event.preventDefault();
-  depth = 0;
-  over(false);
-  dropped(event.dataTransfer);
-});
-document.addEventListener("paste", (event) => {
-  const files = [...(event.clipboardData?.files ?? [])];
-  if (files.length) add(files.map((file) => ({ file, path: file.name })));
-});
 window.addEventListener("beforeunload", (event) => {
   if (active > 0 || jobs.some((job) => job.phase === "queued")) event.preventDefault();
 });
 window.addEventListener("focus", resume);
 document.addEventListener("visibilitychange", resume);
 
-for (const input of form.querySelectorAll("input[type=file]")) {
-  input.addEventListener("change", () => picked(input));
-}
+listen(form, add, note);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   event.stopPropagation();
