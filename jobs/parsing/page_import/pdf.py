@@ -178,8 +178,12 @@ def _page(sheet: _Sheet | None, number: int, style: Style, titles: dict[str, int
         warning = "page_failed: this page is damaged and could not be read."
         return Page(number=number, text="", markdown="", warnings=[warning])
     blocks: list[Block] = []
+
+    def title_level(text: str) -> int | None:
+        return titles.get(_key(text)) if titles else None
+
     for lines, table in split_at_tables(sheet.lines, sheet.tables):
-        blocks.extend(find_blocks(lines, style, lambda text: titles.get(_key(text))))
+        blocks.extend(find_blocks(lines, style, title_level))
         if table is not None:
             blocks.append(Block(rows=table.rows))
     text = write_text(blocks)

@@ -112,9 +112,11 @@ def _continues(block: Block, before: Line, line: Line, level: int | None, edge: 
 
 def _is_sparse(line: Line) -> bool:
     """Say whether a line is much wider than its text: a table row, a header with its number."""
+    width, length = line.right - line.left, len(line.text)
+    if width <= _SPARSE_RATIO * 0.5 * length * line.size:
+        return False  # not even if every character were narrow
     wide = len(_CJK.findall(line.text))
-    natural = (wide + 0.5 * (len(line.text) - wide)) * line.size
-    return line.right - line.left > _SPARSE_RATIO * natural
+    return width > _SPARSE_RATIO * (wide + 0.5 * (length - wide)) * line.size
 
 
 def _first_word(line: Line, em: float) -> float:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2.raw as raw
 
 from jobs.parsing.cleaning import clean
 
 _WINDOWS = 4
-_WINDOW_CHARACTERS = 60
+_WINDOW_CHARACTERS = 40
+_FIRST_CJK = 0x2E80
+#: how far a line may lean, as a part of its advance
+_DRIFT = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +39,7 @@ class Line:
     broken: bool = False
 
 
-@dataclass(frozen=True)
-class Character:
+class Character(NamedTuple):
     """One character with the box of its em square."""
 
     text: str
@@ -58,24 +60,32 @@ class Character:
 def read_lines(textpage: Any) -> list[Line]:
     """Return the lines of a page in pdfium's order, without empty ones."""
     content = textpage.get_text_range()
+    units = len if not content or max(content) < "\U00010000" else _units
     lines, offset = [], 0
     for part in content.split("\n"):
         text = part.removesuffix("\r")
         if text.strip():
-            lines.append(_line(textpage, text, offset))
-        offset += len(part.encode("utf-16-le", "surrogatepass")) // 2 + 1
+            lines.append(_line(textpage.raw, text, offset, units))
+        offset += units(part) + 1
     return lines
 
 
-def _line(textpage: Any, text: str, offset: int) -> Line:
+def _line(handle: Any, text: str, offset: int, units: Callable[[str], int]) -> Line:
     stripped = text.lstrip()
-    start = offset + _units(text[: len(text) - len(stripped)])
-    end = offset + _units(text.rstrip()) - 1
-    first = _box(textpage, raw.FPDFText_GetCharIndexFromTextIndex(textpage, start))
-    last = _box(textpage, raw.FPDFText_GetCharIndexFromTextIndex(textpage, end))
-    broken = text.rstrip().endswith(("\ufffe", "\u00ad", "\x02"))
-    cleaned = clean(text.replace("\x02", "").replace("\u00ad", "")).strip("\n")
-    if first is None or last is None or last.right < first.left:
+    start = offset + units(text[: len(text) - len(stripped)])
+    end = offset + units(text.rstrip()) - 1
+    broken = stripped.rstrip().endswith(("\ufffe", "\u00ad", "\x02"))
+    cleaned = text if text.isprintable() else _without_marks(text)
+    first_index = raw.FPDFText_GetCharIndexFromTextIndex(handle, start)
+    last_index = raw.FPDFText_GetCharIndexFromTextIndex(handle, end)
+    first, last = raw.FS_RECTF(), raw.FS_RECTF()
+    found = (
+        first_index >= 0
+        and last_index >= 0
+        and raw.FPDFText_GetLooseCharBox(handle, first_index, first)
+        and raw.FPDFText_GetLooseCharBox(handle, last_index, last)
+    )
+    if not found or last.right < first.left:
         return Line(text=cleaned, broken=broken)
     return Line(
         text=cleaned,
@@ -83,22 +93,28 @@ def _line(textpage: Any, text: str, offset: int) -> Line:
         right=last.right,
         bottom=min(first.bottom, last.bottom),
         top=max(first.top, last.top),
-        size=_size(textpage, start, end),
+        size=_size(handle, first_index, last_index),
         broken=broken,
     )
 
 
-def _size(textpage: Any, start: int, end: int) -> float:
-    """Return the median size of three characters, to half a point."""
-    sizes = []
-    for position in (start, (start + end) // 2, end):
-        index = raw.FPDFText_GetCharIndexFromTextIndex(textpage, position)
+def _without_marks(text: str) -> str:
+    return clean(text.replace("\x02", "").replace("\u00ad", "")).strip("\n")
+
+
+def _size(handle: Any, first: int, last: int) -> float:
+    """Return the size of the middle and the first character, or of three that differ."""
+    sizes: list[float] = []
+    for index in ((first + last) // 2, first, last):
+        if raw.FPDFText_IsGenerated(handle, index) == 1:
+            continue
         matrix = raw.FS_MATRIX()
-        generated = raw.FPDFText_IsGenerated(textpage, index) == 1
-        if index >= 0 and not generated and raw.FPDFText_GetMatrix(textpage, index, matrix):
+        if raw.FPDFText_GetMatrix(handle, index, matrix):
             scale = math.hypot(matrix.c, matrix.d)
-            sizes.append(raw.FPDFText_GetFontSize(textpage, index) * scale)
-    return round(2 * median(sizes)) / 2 if sizes else 0.0
+            sizes.append(round(2 * raw.FPDFText_GetFontSize(handle, index) * scale) / 2)
+        if len(sizes) == 2 and sizes[0] == sizes[1]:
+            break
+    return median(sizes) if sizes else 0.0
 
 
 def _units(text: str) -> int:
@@ -127,30 +143,25 @@ def characters(textpage: Any, start: int = 0, count: int | None = None) -> Itera
 
 def is_vertical(textpage: Any) -> bool:
     """Say whether most Japanese text of the page advances downwards."""
-    total = raw.FPDFText_CountChars(textpage)
+    handle = textpage.raw
+    total = raw.FPDFText_CountChars(handle)
     down = across = 0
     step = max(_WINDOW_CHARACTERS, total // _WINDOWS)
     for start in range(0, total, step):
-        window = [(c, _origin(textpage, i)) for i, c in _window(textpage, start, total)]
-        for (one, (x1, y1)), (two, (x2, y2)) in zip(window, window[1:], strict=False):
-            if ord(one.text) < 0x2E80 or ord(two.text) < 0x2E80:
-                continue
-            em = max(one.top - one.bottom, 1.0)
-            down += abs(x2 - x1) < 0.6 * em and 0.5 * em < y1 - y2 < 2 * em
-            across += abs(y2 - y1) < 0.3 * em and 0.3 * em < x2 - x1 < 2 * em
+        places = _places(handle, start, min(total, start + _WINDOW_CHARACTERS))
+        for (x1, y1), (x2, y2) in zip(places, places[1:], strict=False):
+            right, fall = x2 - x1, y1 - y2
+            down += fall > 0 and abs(right) < _DRIFT * fall
+            across += right > 0 and abs(fall) < _DRIFT * right
     return down > across and down >= 3
 
 
-def _window(textpage: Any, start: int, total: int) -> Iterator[tuple[int, Character]]:
-    for index in range(start, min(total, start + _WINDOW_CHARACTERS)):
-        if raw.FPDFText_IsGenerated(textpage, index) == 1:
-            continue
-        box = _box(textpage, index)
-        if box is not None:
-            yield index, box
-
-
-def _origin(textpage: Any, index: int) -> tuple[float, float]:
+def _places(handle: Any, start: int, stop: int) -> list[tuple[float, float]]:
+    """Return the origins of the Japanese characters between two indices."""
     x, y = ctypes.c_double(), ctypes.c_double()
-    raw.FPDFText_GetCharOrigin(textpage, index, x, y)
-    return x.value, y.value
+    found = []
+    for index in range(start, stop):
+        if raw.FPDFText_GetUnicode(handle, index) >= _FIRST_CJK:
+            raw.FPDFText_GetCharOrigin(handle, index, x, y)
+            found.append((x.value, y.value))
+    return found

@@ -89,8 +89,7 @@ def split_at_tables(
 
 
 def _rules(page: Any) -> Iterator[Rule]:
-    paths = page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=3)
-    for path in islice(paths, _MAX_PATHS):
+    for path in islice(_paths(page), _MAX_PATHS):
         left, bottom, right, top = path.get_bounds()
         if top - bottom <= _THIN and right - left >= _MIN_LENGTH:
             yield Rule(True, (top + bottom) / 2, left, right)
@@ -98,6 +97,21 @@ def _rules(page: Any) -> Iterator[Rule]:
             yield Rule(False, (left + right) / 2, bottom, top)
         elif _is_stroked(path):
             yield from _segments(path)
+
+
+def _paths(page: Any) -> Iterator[Any]:
+    """Yield the paths of a page; those inside forms only where there are forms."""
+    handle = page.raw
+    objects = (
+        raw.FPDFPage_GetObject(handle, index) for index in range(raw.FPDFPage_CountObjects(handle))
+    )
+    typed = [(raw.FPDFPageObj_GetType(found), found) for found in objects if found]
+    if any(kind == raw.FPDF_PAGEOBJ_FORM for kind, _ in typed):
+        yield from page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=3)
+        return
+    for kind, found in typed:
+        if kind == raw.FPDF_PAGEOBJ_PATH:
+            yield pdfium.PdfObject(found, page=page)
 
 
 def _is_stroked(path: Any) -> bool:
