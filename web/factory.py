@@ -14,7 +14,18 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 from werkzeug.exceptions import BadRequest
 
 from jobs.storage import Storage
-from web import csrf, docs, errors, health, hooks, languages, pages, result_pages, sign_in
+from web import (
+    csrf,
+    docs,
+    errors,
+    health,
+    hooks,
+    languages,
+    operators,
+    pages,
+    result_pages,
+    sign_in,
+)
 from web.api import batches as api_batches
 from web.api import children as api_children
 from web.api import document
@@ -71,7 +82,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
     )
     for module in (api_children, api_results, api_batches, api_uploads):
         app.register_blueprint(module.blueprint)
-    for module in (hooks, health, docs, sign_in, pages, result_pages):
+    for module in (hooks, health, docs, sign_in, pages, result_pages, operators):
         app.register_blueprint(module.blueprint)
     errors.register(app)
     app.before_request(_begin)

@@ -18,6 +18,9 @@ class WebSettings(AwsSettings, WebhookSettings):
     cognito_user_pool_id: str = ""
     cognito_endpoint_url: str | None = None
 
+    #: Members of this group of the user pool see the operator page.
+    operator_group: str = "operators"
+
     session_secret: SecretStr
     secure_cookies: bool = True
     session_idle_seconds: int = Field(default=8 * 3600, ge=60)

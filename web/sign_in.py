@@ -7,7 +7,7 @@ from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from models import sessions
-from web import auth, csrf
+from web import auth, csrf, operators
 from web.auth import public, session
 from web.catalogue import request_entry
 from web.errors import WebError
@@ -52,6 +52,7 @@ def submit() -> Response:
     log.info("signed_in")
     response = redirect(target, code=303)
     auth.set_session(response, token)
+    operators.grant(response, claims, token)
     return response
 
 

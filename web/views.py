@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import g, request
-from flask_babel import format_datetime, format_decimal, gettext, ngettext
+from flask_babel import format_datetime, format_decimal, format_timedelta, gettext, ngettext
 from markupsafe import Markup
 
 from models.batches import BatchView
@@ -17,6 +17,7 @@ from web import csrf, payloads
 from web.catalogue import item_entry
 from web.languages import LANGUAGES, advice, language
 from web.markdown import render, render_with_contents
+from web.operators import is_operator
 from web.parts import layout
 from web.script_words import script_words
 from web.services import services
@@ -34,6 +35,7 @@ def template_names() -> dict[str, Any]:
         "language_links": {code: _language_link(code) for code in LANGUAGES},
         "subject": g.session.subject if "session" in g else None,
         "username": g.session.username if "session" in g else None,
+        "operator": "session" in g and is_operator(),
         "csrf_token": csrf.token,
         "state_word": state_word,
         "type_word": type_word,
@@ -46,6 +48,7 @@ def template_names() -> dict[str, Any]:
         "script_words": script_words,
         "size": size,
         "moment": moment,
+        "duration": duration,
         "is_terminal": is_terminal,
         "failure": failure,
         "advice": advice,
@@ -169,6 +172,11 @@ def size(size_bytes: int) -> str:
         value /= 1024
     shown = format_decimal(round(value, 1 if unit != "B" and value < 100 else 0))
     return f"{shown} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span as people say it."""
+    return str(format_timedelta(timedelta(seconds=round(seconds)), threshold=1.5))
 
 
 def moment(at: datetime) -> Markup:

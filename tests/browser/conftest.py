@@ -1,6 +1,7 @@
 """A real Chromium on the whole product. Each test is a person of its own with an open session."""
 
 import hashlib
+import hmac
 import os
 import re
 import secrets
@@ -77,13 +78,24 @@ class Person:
     browser: Browser
     stack: Stack
     subject: str = field(default_factory=lambda: str(uuid.uuid4()))
+    is_operator: bool = False
     contexts: list[BrowserContext] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
     def sign_in(self, context: BrowserContext) -> None:
         """Give the context a fresh session."""
         value = open_session(self.stack, self.subject)
-        context.add_cookies([{"name": "torikomi_session", "value": value, "url": self.stack.url}])
+        cookies = {"torikomi_session": value}
+        if self.is_operator:
+            secret = self.stack.env("web")["SESSION_SECRET"].encode()
+            made = hmac.new(secret, f"operator:{value}".encode(), hashlib.sha256)
+            cookies["torikomi_operator"] = made.hexdigest()
+        context.add_cookies(
+            [
+                {"name": name, "value": value, "url": self.stack.url}
+                for name, value in cookies.items()
+            ]
+        )
 
     def open(self, path: str = "/", *, language: str = "en", **options: Any) -> Page:
         """Open a page as this person."""

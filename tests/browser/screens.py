@@ -53,6 +53,15 @@ def seed(person: Person) -> dict[str, str]:
     }
 
 
+def seed_trouble(person: Person) -> dict[str, str]:
+    """Give an operator something to look at; return the path of the screen."""
+    person.is_operator = True
+    lost = {"status": "failed", "error_code": "dead_lettered", "run": 3}
+    for name in ("給与規程_2024.pdf", "scan_0417.tif"):
+        add_import(person.stack, person.subject, name=name, **lost)
+    return {"operator": "/operator"}
+
+
 def shoot(page: Page, screens: dict[str, str], name: str, into: Path) -> None:
     """Take one screenshot of each screen."""
     for screen, path in screens.items():
@@ -64,7 +73,8 @@ def shoot(page: Page, screens: dict[str, str], name: str, into: Path) -> None:
 def take(browser: Browser, stack: Stack, into: Path) -> Iterator[str]:
     """Take every screenshot; yield the names that docs/screens keeps."""
     person = Person(browser, stack)
-    screens = seed(person)
+    operator = Person(browser, stack)
+    screens, watched = seed(person), seed_trouble(operator)
     for width, language, theme in product(SIZES, ("ja", "en"), ("light", "dark")):
         size = {"width": width, "height": SIZES[width]}
         page = person.open("/", language=language, color_scheme=theme, viewport=size)
@@ -72,6 +82,9 @@ def take(browser: Browser, stack: Stack, into: Path) -> Iterator[str]:
         shoot(page, screens, name, into)
         page.context.clear_cookies()
         shoot(page, {"sign-in": "/sign-in"}, name, into)
+        page.context.close()
+        page = operator.open("/", language=language, color_scheme=theme, viewport=size)
+        shoot(page, watched, name, into)
         page.context.close()
         if (width, language, theme) in CHOICE:
             yield from (f"{screen}-{name}.png" for screen in ("sign-in", *screens))

@@ -20,6 +20,7 @@ MARKDOWN = (
 
 def every_state(person: Person) -> dict[str, str]:
     """Give the person something on every screen; return the path of each."""
+    person.is_operator = True
     stack, subject = person.stack, person.subject
     batch_id, waiting = add_import(stack, subject)
     more = {"batch_id": batch_id}
@@ -29,6 +30,7 @@ def every_state(person: Person) -> dict[str, str]:
     add_import(stack, subject, position=2, **failed, **more)
     add_import(stack, subject, position=3, cancelled=True, **more)
     _, broken = add_import(stack, subject, **failed)
+    add_import(stack, subject, **{**failed, "error_code": "dead_lettered"})
     pages = [{"text": "本文", "markdown": MARKDOWN, "tables": [[["a", "b"]]]}] * 12
     whole = add_pages(stack, subject, *pages)
     design = add_design(stack, subject, {"name": "app"}, MARKDOWN, MARKDOWN)
@@ -43,6 +45,8 @@ def every_state(person: Person) -> dict[str, str]:
         "text": f"/imports/{whole}?view=text&q=本文",
         "tables": f"/imports/{whole}?view=tables&page=11",
         "design": f"/code2des/{design}",
+        "operator": "/operator",
+        "api": "/docs",
         "codes": "/docs/errors",
         "missing": "/nowhere",
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import threading
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from jobs.storage import Storage
+from local.provision import access_token
 from models import sessions, transitions
 from models.ids import uuid7
 from models.states import ImportType
@@ -20,6 +23,7 @@ from tests.builders import register, result
 from tests.web.conftest import Issuer, make_settings
 from tests.web.test_api_uploads import rows
 from web.factory import create_app
+from web.settings import WebSettings
 
 SUBJECT = "subject-of-the-pages"
 
@@ -61,26 +65,23 @@ def test_a_person_without_session_is_sent_to_sign_in_and_back(client: FlaskClien
     assert client.get(answer.headers["Location"]).status_code == 200
 
 
+def pool_settings(aws: Any, issuer: Issuer) -> WebSettings:
+    """Return settings that trust the emulator's own user pool."""
+    payload = access_token(aws.account, aws.provisioned).split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    return make_settings(
+        issuer,
+        cognito_issuer=claims["iss"],
+        cognito_jwks_url=f"{aws.endpoint_url}/{aws.provisioned.pool_id}/.well-known/jwks.json",
+        cognito_client_id=aws.provisioned.client_id,
+    )
+
+
 def test_signing_in_against_the_pool_opens_a_session(
     aws: Any, database: str, storage: Storage, issuer: Issuer
 ) -> None:
     """The real InitiateAuth; the pool's own keys and issuer check the token it gives."""
-    pool = aws.provisioned.pool_id
-    endpoint = aws.endpoint_url
-    import base64
-    import json
-
-    from local.provision import access_token
-
-    payload = access_token(aws.account, aws.provisioned).split(".")[1]
-    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
-    settings = make_settings(
-        issuer,
-        cognito_issuer=claims["iss"],
-        cognito_jwks_url=f"{endpoint}/{pool}/.well-known/jwks.json",
-        cognito_client_id=aws.provisioned.client_id,
-    )
-    client = create_app(settings, storage).test_client()
+    client = create_app(pool_settings(aws, issuer), storage).test_client()
     fields = {
         "csrf_token": hidden(client.get("/sign-in"), "csrf_token"),
         "username": "demo",
