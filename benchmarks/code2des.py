@@ -111,7 +111,9 @@ def _found(design: dict[str, Any], language: str) -> dict[str, Counter[tuple[str
     functions = Counter(
         (modules[f["module"]]["path"], f["name"])
         for f in design["functions"]
-        if modules[f["module"]]["language"] == language and f["kind"] not in _NO_FUNCTIONS
+        if modules[f["module"]]["language"] == language
+        and f["kind"] not in _NO_FUNCTIONS
+        and not (language == "java" and f["kind"] == "constructor")
     )
     return {"types": types, "functions": functions}
 

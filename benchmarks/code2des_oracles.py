@@ -114,12 +114,12 @@ public class Scan {
 
 @dataclass
 class Javac:
-    """The parser of javac, through its Tree API; constructors bear the name `<init>` there."""
+    """The parser of javac, through its Tree API; constructors have no name there."""
 
     name: str = "javac"
 
     def read(self, root: Path, paths: list[str]) -> Truth:
-        """Return classes and methods; constructors are counted by the model's own names."""
+        """Return classes and methods; constructors, nameless there, are left out."""
         types: Counter[tuple[str, str]] = Counter()
         functions: Counter[tuple[str, str]] = Counter()
         with tempfile.TemporaryDirectory() as folder:

@@ -45,6 +45,9 @@ EXTENSIONS: dict[ImportType, tuple[str, ...]] = {
     ),
     ImportType.CODE2DES: (
         ".zip",
+        ".tar",
+        ".tgz",
+        ".gz",
         ".py",
         ".pyi",
         ".pyw",

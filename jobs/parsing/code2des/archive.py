@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jobs.parsing.cleaning import clean_name
 from jobs.parsing.errors import ParseError
@@ -50,7 +51,7 @@ class Member:
     path: str
     size_bytes: int
     refusal: str | None
-    info: zipfile.ZipInfo
+    info: Any  # what the archive's own library calls a member
 
 
 class Archive:
@@ -131,16 +132,24 @@ def _path(info: zipfile.ZipInfo, codec: str) -> str:
     return info.orig_filename.encode("cp437", "replace").decode(codec, "replace")
 
 
-def _refusal(raw: str, info: zipfile.ZipInfo) -> str | None:
+def name_refusal(raw: str) -> str | None:
+    """Return why a member of that name must not be read, whatever it is; None when it may."""
     parts = raw.split("/")
     unsafe = raw.startswith("/") or "\\" in raw or "\0" in raw or ".." in parts or raw[1:2] == ":"
     if unsafe:
         return "unsafe_path"
     if len(parts) > MAX_DEPTH or len(raw.encode("utf-8", "replace")) > MAX_PATH_BYTES:
         return "path_too_long"
+    return "nested_archive" if raw.lower().endswith(_NESTED) else None
+
+
+def _refusal(raw: str, info: zipfile.ZipInfo) -> str | None:
+    refusal = name_refusal(raw)
+    if refusal is not None and refusal != "nested_archive":
+        return refusal
     mode = info.external_attr >> 16
     if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         return "link"
     if info.flag_bits & _ENCRYPTED_FLAG:
         return "encrypted"
-    return "nested_archive" if raw.lower().endswith(_NESTED) else None
+    return refusal

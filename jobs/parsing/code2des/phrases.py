@@ -35,6 +35,7 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "history": ("改訂履歴", "Revision history"),
     "input": ("入力", "Input"),
     "input_file": ("単一ファイル", "one file"),
+    "input_tar": ("tarアーカイブ", "tar archive"),
     "input_zip": ("ZIPアーカイブ", "ZIP archive"),
     "language": ("言語", "Language"),
     "files": ("ファイル数", "Files"),

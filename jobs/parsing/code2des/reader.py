@@ -1,4 +1,4 @@
-"""Describe one source file or a ZIP of a source tree: model and documents as result lines."""
+"""Describe one source file or an archive of a source tree: model and documents as result lines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from jobs.parsing.cleaning import clean_name, clean_tree
 from jobs.parsing.code2des.diagrams import draw_diagrams
 from jobs.parsing.code2des.document import write_document
 from jobs.parsing.code2des.facts import FileFacts
-from jobs.parsing.code2des.languages import MODULES, load
+from jobs.parsing.code2des.languages import MODULES, language_of, load
 from jobs.parsing.code2des.model import build_model
 from jobs.parsing.code2des.sources import Sources, from_archive, from_file
+from jobs.parsing.code2des.tar_archive import is_tar
 from jobs.parsing.errors import PARSER_VERSION, ParseError
 
-#: what `clean` would remove, as it stands in JSON
-_UNCLEAN = re.compile(
-    r"(?<!\\)(?:\\\\)*\\(?:u00|[rbf])"
-    "|[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
-)
+#: what `clean` would remove, as it stands in JSON: escaped or raw
+_ESCAPED = ("\\u00", "\\r", "\\b", "\\f")
+_RAW = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]")
 
 
 def read(
@@ -39,7 +38,7 @@ def read(
     forced = forced if isinstance(forced, str) and forced else None
     if path.stat().st_size == 0:
         raise ParseError("file_empty", "The file has no bytes.")
-    if zipfile.is_zipfile(path) and not file_name.lower().endswith(".py"):
+    if language_of(file_name) is None and (zipfile.is_zipfile(path) or is_tar(path)):
         sources = from_archive(path, forced, budget.check)
     else:
         sources = from_file(path, file_name, forced)
@@ -56,7 +55,8 @@ def read(
 
 def _cleaned(value: dict[str, Any]) -> dict[str, Any]:
     """Return the value without what PostgreSQL refuses; most often there is nothing to do."""
-    if _UNCLEAN.search(json.dumps(value, ensure_ascii=False)):
+    text = json.dumps(value, ensure_ascii=False).replace("\\\\", "")
+    if any(mark in text for mark in _ESCAPED) or _RAW.search(text):
         cleaned: dict[str, Any] = clean_tree(value)
         return cleaned
     return value

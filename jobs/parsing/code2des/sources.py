@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -13,6 +14,7 @@ from jobs.parsing.cleaning import clean, clean_name
 from jobs.parsing.code2des.archive import MAX_MEMBER_BYTES, Archive, Member
 from jobs.parsing.code2des.facts import SourceFile
 from jobs.parsing.code2des.languages import MODULES, language_of
+from jobs.parsing.code2des.tar_archive import TarArchive
 from jobs.parsing.encodings import decode
 from jobs.parsing.errors import ParseError
 
@@ -79,9 +81,10 @@ def from_file(path: Path, file_name: str, forced: str | None) -> Sources:
 
 
 def from_archive(path: Path, forced: str | None, tick: Callable[[], None]) -> Sources:
-    """Take the source files of a ZIP. Raises ParseError code_unsupported without any."""
-    sources = Sources("zip")
-    archive = Archive(path)
+    """Take the source files of a ZIP or tar. Raises ParseError code_unsupported without any."""
+    is_zip = zipfile.is_zipfile(path)
+    sources = Sources("zip" if is_zip else "tar")
+    archive = Archive(path) if is_zip else TarArchive(path)
     folded: dict[str, str] = {}
     for member in archive.members():
         tick()
@@ -118,7 +121,9 @@ def _check_case(sources: Sources, folded: dict[str, str], path: str) -> None:
         sources.warnings.append(warning)
 
 
-def _take_member(sources: Sources, archive: Archive, member: Member, forced: str | None) -> None:
+def _take_member(
+    sources: Sources, archive: Archive | TarArchive, member: Member, forced: str | None
+) -> None:
     try:
         data = archive.read(member)
     except ValueError:
