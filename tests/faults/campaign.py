@@ -55,8 +55,15 @@ class Uploaded:
 class Campaign:
     """Files and faults from one seed. Thread timing is not part of the seed."""
 
-    def __init__(self, product: Product, seed: int, say: Callable[[str], None] = print) -> None:
+    def __init__(
+        self,
+        product: Product,
+        seed: int,
+        say: Callable[[str], None] = print,
+        uploaders: int = UPLOADERS,
+    ) -> None:
         self.product, self.seed, self._say = product, seed, say
+        self._uploaders = uploaders
         self.dice = random.Random(seed)
         self.uploads: list[Uploaded] = []
         self.problems: list[str] = []
@@ -71,7 +78,7 @@ class Campaign:
         self.product.renew()
         uploading = [
             threading.Thread(target=self._keep_uploading, args=(number,))
-            for number in range(UPLOADERS)
+            for number in range(self._uploaders)
         ]
         for thread in uploading:
             thread.start()
@@ -358,11 +365,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
+    parser.add_argument("--uploaders", type=int, default=UPLOADERS)
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="torikomi-campaign-"))
     directory.chmod(0o711)
     with Product(directory / "product") as product:
-        found = Campaign(product, options.seed).run(options.seconds)
+        found = Campaign(product, options.seed, uploaders=options.uploaders).run(options.seconds)
     directory.rmdir()
     print(f"seed {options.seed}: {len(found)} violations", *found, sep="\n")  # noqa: T201
     return 1 if found else 0
