@@ -24,6 +24,7 @@ _MAX_LEVELS = 4
 _SPARSE_RATIO = 1.5
 _RUN_LINES = 3
 _CJK = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff\uac00-\ud7a3]")
+_CJK_RUN = re.compile(f"{_CJK.pattern}+")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _BULLET = re.compile("[•●○◦▪■◆◇・‣–*-]\\s*(?=\\S)")
 _ITEM = re.compile(
@@ -77,12 +78,15 @@ def find_blocks(
     lines: Sequence[Line], style: Style, title_level: Callable[[str], int | None]
 ) -> list[Block]:
     """Group the lines of a page into blocks, in their order."""
-    edges = _right_edges(lines)
+    sparse = [_is_sparse(line) for line in lines]
+    edges = _right_edges(lines, sparse)
     blocks: list[Block] = []
     for index, line in enumerate(lines):
         level = title_level(line.text) or style.level(line)
         before = lines[index - 1] if index else None
-        if before is not None and _continues(blocks[-1], before, line, level, edges[index - 1]):
+        dense = level is not None or not (sparse[index] or sparse[index - 1])
+        edge = edges[index - 1]
+        if before is not None and dense and _continues(blocks[-1], before, line, level, edge):
             blocks[-1].text = join(blocks[-1].text, line.text, broken=before.broken)
             blocks[-1].lines.append(line)
         else:
@@ -97,8 +101,6 @@ def _continues(block: Block, before: Line, line: Line, level: int | None, edge: 
         return False
     if level is not None:
         return len(block.lines) < _MAX_HEADING_LINES
-    if _is_sparse(before) or _is_sparse(line):
-        return False
     em = before.size * 0.7
     first = block.lines[0]
     is_item = _ITEM.match(first.text.lstrip()) is not None
@@ -115,7 +117,7 @@ def _is_sparse(line: Line) -> bool:
     width, length = line.right - line.left, len(line.text)
     if width <= _SPARSE_RATIO * 0.5 * length * line.size:
         return False  # not even if every character were narrow
-    wide = len(_CJK.findall(line.text))
+    wide = sum(map(len, _CJK_RUN.findall(line.text)))
     return width > _SPARSE_RATIO * (wide + 0.5 * (length - wide)) * line.size
 
 
@@ -140,13 +142,13 @@ def _adjacent(before: Line, line: Line) -> bool:
     )
 
 
-def _right_edges(lines: Sequence[Line]) -> list[float]:
+def _right_edges(lines: Sequence[Line], sparse: Sequence[bool]) -> list[float]:
     """Return for each line the right edge of the text around it.
 
     It is that of the adjacent lines when there are enough of them, else that of the lines which
     start near it anywhere on the page.
     """
-    edges = _column_edges(lines)
+    edges = _column_edges(lines, sparse)
     start = 0
     for index in range(1, len(lines) + 1):
         if index < len(lines) and _adjacent(lines[index - 1], lines[index]):
@@ -157,11 +159,11 @@ def _right_edges(lines: Sequence[Line]) -> list[float]:
     return edges
 
 
-def _column_edges(lines: Sequence[Line]) -> list[float]:
+def _column_edges(lines: Sequence[Line], sparse: Sequence[bool]) -> list[float]:
     edges: dict[int, float] = {}
     unit = max((line.size for line in lines), default=1.0) or 1.0
-    for line in lines:
-        if not _is_sparse(line):
+    for line, is_sparse in zip(lines, sparse, strict=True):
+        if not is_sparse:
             for step in (-1, 0, 1):
                 key = round(line.left / unit) + step
                 edges[key] = max(edges.get(key, line.right), line.right)
