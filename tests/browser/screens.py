@@ -21,8 +21,9 @@ from tests.browser.seeds import add_import, add_pages
 ROOT = Path(__file__).parents[2]
 CHOSEN = ROOT / "docs" / "screens"
 SIZES = {1280: 800, 390: 844}
-#: What docs/screens shows of each screen: (width, language, theme).
+#: What docs/screens shows of each screen: (width, language, theme); of two screens half of it.
 CHOICE = ((1280, "ja", "light"), (1280, "en", "dark"), (390, "ja", "dark"), (390, "en", "light"))
+HALVES = {"sign-in": (CHOICE[0], CHOICE[3]), "operator": (CHOICE[1], CHOICE[2])}
 
 
 def seed(person: Person) -> dict[str, str]:
@@ -86,8 +87,9 @@ def take(browser: Browser, stack: Stack, into: Path) -> Iterator[str]:
         page = operator.open("/", language=language, color_scheme=theme, viewport=size)
         shoot(page, watched, name, into)
         page.context.close()
-        if (width, language, theme) in CHOICE:
-            yield from (f"{screen}-{name}.png" for screen in ("sign-in", *screens))
+        for screen in ("sign-in", *screens, *watched):
+            if (width, language, theme) in HALVES.get(screen, CHOICE):
+                yield f"{screen}-{name}.png"
 
 
 def main() -> None:
