@@ -243,6 +243,7 @@ ALTER TABLE ONLY public.upload
 CREATE INDEX batch_item_batch_idx ON public.batch_item USING btree (batch_id, "position");
 CREATE INDEX batch_item_dispatch_idx ON public.batch_item USING btree (dispatched_at, lease_until);
 CREATE INDEX batch_item_job_idx ON public.batch_item USING btree (job_id);
+CREATE INDEX batch_item_odd_idx ON public.batch_item USING btree (batch_id) WHERE ((cancelled_at IS NOT NULL) OR (error_message IS NOT NULL));
 CREATE INDEX batch_item_pending_idx ON public.batch_item USING btree (created_by, id) WHERE ((dispatched_at IS NULL) AND (cancelled_at IS NULL) AND (error_message IS NULL) AND (deleted_at IS NULL));
 CREATE INDEX batch_subject_idx ON public.batch USING btree (created_by, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX code2des_batch_idx ON public.code2des USING btree (batch_id, status);

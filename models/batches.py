@@ -9,7 +9,7 @@ from models.children import CHILD_COLUMNS, ChildView
 from models.cursors import decode_cursor, encode_cursor
 from models.database import connection, fetch
 from models.errors import Conflict, NotFound
-from models.states import ImportType, ItemState, batch_summary, item_state
+from models.states import ImportType, ItemState, batch_summaries, item_state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,21 +37,13 @@ class BatchView:
     created_at: datetime
 
 
-def _summaries(import_type: ImportType, where: str) -> str:
-    items = f"""SELECT i.batch_id, ({item_state()}) AS state
-                FROM batch_item i LEFT JOIN {import_type} c
-                  ON c.id = i.job_id AND c.batch_id = i.batch_id
-                WHERE {where}"""
-    return batch_summary(items)
-
-
 def _views(batches: list[dict[str, object]]) -> list[BatchView]:
     """Add the derived part to rows of `batch`, one query a type, in the given order."""
     summaries: dict[str, dict[str, object]] = {}
     for import_type in ImportType:
         ids = [row["id"] for row in batches if row["type"] == import_type]
         if ids:
-            for row in fetch(_summaries(import_type, "i.batch_id = ANY(%s)"), (ids,)):
+            for row in fetch(batch_summaries(import_type), (ids,)):
                 summaries[row["batch_id"]] = row
     views = []
     for row in batches:
@@ -132,13 +124,18 @@ def list_items(
         if not batch:
             raise NotFound(batch_id)
         import_type = ImportType(batch[0]["type"])
-        filtered = f"AND ({item_state()}) = %s" if state is not None else ""
+        after = min(int(position), 2**31 - 1 - limit - 1)
+        if state is not None:
+            within, params = f"i.position > %s AND ({item_state()}) = %s", [after, state]
+        else:
+            # Positions have no gaps, so a page is a range: no plan can read more than that.
+            within, params = "i.position > %s AND i.position <= %s", [after, after + limit + 1]
         rows = fetch(
             f"""SELECT {CHILD_COLUMNS}
                 FROM batch_item i JOIN {import_type} c ON c.id = i.job_id
-                WHERE i.batch_id = %s AND i.position > %s {filtered}
+                WHERE i.batch_id = %s AND {within}
                 ORDER BY i.position LIMIT %s""",
-            (batch_id, min(int(position), 2**31 - 1), *([state] if state else []), limit + 1),
+            (batch_id, *params, limit + 1),
         )
     views = [ChildView(type=import_type, **row) for row in rows[:limit]]
     return views, encode_cursor(views[-1].position) if len(rows) > limit else None

@@ -80,25 +80,65 @@ def item_state(item: str = "i", child: str = "c") -> str:
         ELSE 'queued' END"""
 
 
+_COUNTS = (
+    ("queued", ItemState.QUEUED),
+    ("running", ItemState.PROCESSING),
+    ("completed", ItemState.COMPLETED),
+    ("failed", ItemState.FAILED),
+    ("cancelled", ItemState.CANCELLED),
+)
+
+#: An item without these is what its child is; the predicate of batch_item_odd_idx.
+ODD = "(i.cancelled_at IS NOT NULL OR i.error_message IS NOT NULL)"
+
+
+def _count(column: str, word: str) -> str:
+    return f"count(*) FILTER (WHERE {column} = '{word}')"
+
+
+def _verdict(counts: str) -> str:
+    """Add the batch's status and `partial` to a SELECT of counts."""
+    return f"""
+        SELECT *, status IN ('2', '3') AND completed > 0 AS partial FROM (
+            SELECT *, CASE WHEN queued + running > 0 THEN '0' WHEN failed > 0 THEN '2'
+                           WHEN cancelled > 0 THEN '3' ELSE '1' END AS status
+            FROM ({counts}) AS counts
+        ) AS summary"""
+
+
 def batch_summary(items: str) -> str:
     """Return the SQL that sums item states up: six counts, the batch's status, `partial`.
 
     `items` is a SELECT with the columns `batch_id` and `state`; the answer has a row a batch.
     """
-    counted = ", ".join(
-        f"count(*) FILTER (WHERE state = '{word}') AS {name}"
-        for name, word in (
-            ("queued", ItemState.QUEUED),
-            ("running", ItemState.PROCESSING),
-            ("completed", ItemState.COMPLETED),
-            ("failed", ItemState.FAILED),
-            ("cancelled", ItemState.CANCELLED),
-        )
+    counted = ", ".join(f"{_count('state', word)} AS {name}" for name, word in _COUNTS)
+    return _verdict(
+        f"""SELECT batch_id, count(*) AS total, {counted}
+            FROM ({items}) AS items GROUP BY batch_id"""
     )
-    return f"""
-        SELECT *, status IN ('2', '3') AND completed > 0 AS partial FROM (
-            SELECT *, CASE WHEN queued + running > 0 THEN '0' WHEN failed > 0 THEN '2'
-                           WHEN cancelled > 0 THEN '3' ELSE '1' END AS status
-            FROM (SELECT batch_id, count(*) AS total, {counted}
-                  FROM ({items}) AS items GROUP BY batch_id) AS counts
-        ) AS summary"""
+
+
+def batch_summaries(children: str) -> str:
+    """Return the SQL of `batch_summary` for whole batches; its one parameter is their ids.
+
+    `children` is the children's table. Children are counted from their index alone; only the odd
+    items, which say something else than their child, are looked at one by one. Nothing is sorted,
+    so a batch of which the planner knows nothing yet is as fast as any.
+    """
+    plain = ", ".join(f"{_count('c.status', word)} AS {name}" for name, word in _COUNTS)
+    odd = ", ".join(
+        f"{_count('state', word)} - {_count('status', word)} AS {name}" for name, word in _COUNTS
+    )
+    both = ", ".join(f"plain.{name} + odd.{name} AS {name}" for name, _ in _COUNTS)
+    return _verdict(
+        f"""SELECT b.batch_id, plain.total, {both}
+            FROM unnest(%s::varchar[]) AS b (batch_id)
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS total, {plain}
+                FROM {children} c WHERE c.batch_id = b.batch_id) AS plain
+            CROSS JOIN LATERAL (
+                SELECT {odd} FROM (
+                    SELECT c.status, ({item_state()}) AS state
+                    FROM batch_item i JOIN {children} c ON c.id = i.job_id
+                    WHERE i.batch_id = b.batch_id AND {ODD}) AS items) AS odd"""
+    )

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from models import batches
 from models.errors import Conflict, NotFound
 from models.ids import is_id, uuid7, uuid7_time
-from tests.builders import ALICE, BOB, change, register
+from models.states import batch_summaries, batch_summary, item_state
+from tests.builders import ALICE, BOB, change, register, rows
 
 ITEMS = st.lists(
     st.tuples(
@@ -60,6 +61,11 @@ def test_status_and_counts_are_a_function_of_the_items(database, items):
     assert view.partial == (view.status in "23" and "completed" in states)
     listed, _ = batches.list_items(ALICE, batch_id)
     assert [view.status for view in listed] == states
+    every = f"""SELECT i.batch_id, ({item_state()}) AS state
+                FROM batch_item i JOIN page_import c ON c.id = i.job_id"""
+    plain = {row.pop("batch_id"): row for row in rows(batch_summary(every))}[batch_id]
+    quick = rows(batch_summaries("page_import"), ([batch_id],))[0]
+    assert quick == {"batch_id": batch_id, **plain}
 
 
 def test_batches_are_paged_newest_first_without_gaps(database):
