@@ -32,14 +32,16 @@ def recent_children(subject: str, *, limit: int) -> list[ChildView]:
     with connection():
         for import_type in ImportType:
             rows = fetch(
-                f"""SELECT {CHILD_COLUMNS}
-                    FROM (SELECT id, created_at FROM batch
-                          WHERE created_by = %s AND deleted_at IS NULL AND type = %s
-                          ORDER BY created_at DESC, id DESC LIMIT %s) b
-                    JOIN batch_item i ON i.batch_id = b.id
-                    JOIN {import_type} c ON c.id = i.job_id
-                    ORDER BY b.created_at DESC, b.id DESC, i.position LIMIT %s""",
-                (subject, str(import_type), limit, limit),
+                f"""SELECT files.* FROM
+                        (SELECT id, created_at FROM batch
+                         WHERE created_by = %s AND deleted_at IS NULL AND type = %s
+                         ORDER BY created_at DESC, id DESC LIMIT %s) b
+                    CROSS JOIN LATERAL
+                        (SELECT {CHILD_COLUMNS}
+                         FROM batch_item i JOIN {import_type} c ON c.id = i.job_id
+                         WHERE i.batch_id = b.id ORDER BY i.position LIMIT %s) files
+                    ORDER BY b.created_at DESC, b.id DESC, files.position LIMIT %s""",
+                (subject, str(import_type), limit, limit, limit),
             )
             views += [ChildView(type=import_type, **row) for row in rows]
     # A batch's files stay in the order in which they were given.
