@@ -50,6 +50,7 @@ def bearer(view: View[P]) -> View[P]:
     @wraps(view)
     def checked(*args: P.args, **kwargs: P.kwargs) -> BaseResponse:
         g.subject = _subject_of_token()
+        services().rate_limit.check(g.subject.id)
         return view(*args, **kwargs)
 
     return _declare("bearer", checked)

@@ -33,6 +33,7 @@ from web.api import results as api_results
 from web.api import uploads as api_uploads
 from web.auth import KINDS
 from web.cognito import KeySet, SignIn, TokenVerifier, fetch_jwks
+from web.limits import RateLimit
 from web.services import EXTENSION, Services, services
 from web.settings import WebSettings
 from web.views import template_names
@@ -79,6 +80,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         verifier=TokenVerifier(settings, keys),
         sign_in=SignIn(settings),
         waiters=Waiters(settings.max_waiters),
+        rate_limit=RateLimit(settings.rate_limit_requests, settings.rate_limit_seconds),
     )
     for module in (api_children, api_results, api_batches, api_uploads):
         app.register_blueprint(module.blueprint)

@@ -136,6 +136,8 @@ WORDS: dict[str, dict[str, Any]] = {
             "一覧は next_cursor を cursor に渡して続きを読みます。",
             "ETag を If-None-Match に渡すと、変化がないとき 304 を返します。",
             "Prefer: wait=N は、変化または終了まで最大 30 秒待ってから応答します。",
+            "RateLimit と RateLimit-Policy は、残りのリクエスト数と上限を示します。"
+            "超えると 429 と Retry-After を返します。",
         ),
     },
     "en": {
@@ -159,6 +161,8 @@ WORDS: dict[str, dict[str, Any]] = {
             "Lists go on with next_cursor as cursor.",
             "An ETag sent as If-None-Match is answered 304 when nothing has changed.",
             "Prefer: wait=N holds the answer until a change or the end, for at most 30 seconds.",
+            "RateLimit and RateLimit-Policy tell how many requests are left; beyond that comes "
+            "429 with Retry-After.",
         ),
     },
 }

@@ -11,7 +11,8 @@ from jobs.storage import Storage
 from web.cognito import SignIn, TokenVerifier
 from web.settings import WebSettings
 
-if TYPE_CHECKING:  # waiting.py uses services()
+if TYPE_CHECKING:  # these use services() themselves, or what does
+    from web.limits import RateLimit
     from web.waiting import Waiters
 
 EXTENSION = "torikomi"
@@ -26,6 +27,7 @@ class Services:
     verifier: TokenVerifier
     sign_in: SignIn
     waiters: Waiters
+    rate_limit: RateLimit
 
 
 def services() -> Services:

@@ -39,6 +39,9 @@ class WebSettings(AwsSettings, WebhookSettings):
     #: The largest result object, inflated, that a report may bring in.
     max_result_bytes: int = Field(default=512 << 20, ge=1)
 
+    #: API requests of one subject in one process within the seconds; see web/limits.py.
+    rate_limit_requests: int = Field(default=6000, ge=1)
+    rate_limit_seconds: int = Field(default=60, ge=1)
     #: Requests that may wait in one process for `Prefer: wait`; fewer than its threads.
     max_waiters: int = Field(default=8, ge=1)
 

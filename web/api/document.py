@@ -35,16 +35,22 @@ SHARED_CODES = (
     "database_unavailable",
     "identity_unavailable",
     "internal_error",
+    "rate_limited",
 )
 _HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-Id": {"required": True, "schema": {"type": "string"}},
     "ETag": {"required": True, "schema": {"type": "string"}},
     "Location": {"required": True, "schema": {"type": "string", "format": "uri-reference"}},
     "Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}},
+    "RateLimit": {"required": False, "schema": {"type": "string"}},
+    "RateLimit-Policy": {"required": False, "schema": {"type": "string"}},
     "Content-Disposition": {"required": True, "schema": {"type": "string"}},
     "Content-Language": {"required": True, "schema": {"type": "string"}},
     "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
 }
+
+
+_EVERYWHERE = ("X-Request-Id", "RateLimit", "RateLimit-Policy")
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     for status, answer in sorted(route.description.answers.items()):
         found[str(status)] = {
             "description": f"HTTP {status}",
-            "headers": {name: _HEADERS[name] for name in ("X-Request-Id", *answer.headers)},
+            "headers": {name: _HEADERS[name] for name in (*_EVERYWHERE, *answer.headers)},
             **_content({k: schemas.of(s, route.type) for k, s in answer.content.items()}),
         }
     for status, codes in sorted(_by_status(route.codes).items()):
@@ -214,7 +220,7 @@ def _by_status(codes: tuple[str, ...]) -> dict[int, list[str]]:
 
 def _problem(status: int, codes: list[str]) -> dict[str, Any]:
     """Describe one status by the codes that it can carry."""
-    names = ["X-Request-Id", "Content-Language"]
+    names = [*_EVERYWHERE, "Content-Language"]
     if any(code.startswith("token_") for code in codes):
         names.append("WWW-Authenticate")
     if all(REQUEST_CODES[code].retryable for code in codes):
