@@ -18,8 +18,9 @@ from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.cells import cell_text
 from jobs.parsing.page_import.document import MAX_PAGES, Document, Heading, Page, Source, Table
 from jobs.parsing.page_import.language import guess_language
-from jobs.parsing.page_import.markup import heading, table
+from jobs.parsing.page_import.markup import escape_inline, heading, table
 from jobs.parsing.page_import.ooxml import Package
+from jobs.parsing.page_import.xlsx_extras import Extras, sheet_extras
 from jobs.parsing.page_import.xlsx_scan import Scan, scan_sheet
 from jobs.parsing.page_import.xlsx_stream import (
     MAX_SHEET_BYTES,
@@ -43,6 +44,7 @@ class _Sheet:
     rows: Callable[[], Iterator[Row]]
     sizes: list[int]
     warnings: list[str] = field(default_factory=list)
+    extras: Extras = field(default_factory=Extras)
 
 
 def read(source: Source) -> Document:
@@ -113,7 +115,11 @@ class _Loader:
         sizes, small = _measure(rows(), first)
         if small:
             rows = partial(iter, first)
-        return _Sheet(name=clean(meta.name), rows=rows, sizes=sizes, warnings=warnings)
+        part = self._parts.get(meta.name)
+        extras = sheet_extras(self.package, part) if self.package and part else Extras()
+        return _Sheet(
+            name=clean(meta.name), rows=rows, sizes=sizes, warnings=warnings, extras=extras
+        )
 
     def _rows(self, name: str) -> Callable[[], Iterator[Row]]:
         part = self._parts.get(name)
@@ -183,19 +189,32 @@ def _pages(sheets: list[_Sheet]) -> Iterator[Page]:
 def _page(number: int, sheet: _Sheet, rows: list[Row], header: Row | None) -> Page:
     used = sorted({column for row in rows for column in row})
     cells: Table = [[clean(row.get(column, "")) for column in used] for row in rows]
-    warnings = list(sheet.warnings)
-    if not cells:
-        warnings.append("no_text: this page has no text.")
     head = [] if header is None else [[clean(header.get(column, "")) for column in used]]
-    title = heading(1, sheet.name)
-    lines = ["\t".join(row).replace("\n", " ").rstrip("\t") for row in cells]
+    text = [sheet.name, *(_plain_row(row) for row in cells)]
+    markdown = [heading(1, sheet.name)]
+    markdown += [table([*head, *cells])] if cells else []
+    tables = [cells] if cells else []
+    if header is None:
+        markdown += ["\n".join(f"- {escape_inline(line)}" for line in sheet.extras.lines)]
+        text += sheet.extras.lines
+        for title, chart in sheet.extras.charts:
+            markdown += [escape_inline(title), table(chart)]
+            text += [title, *(_plain_row(row) for row in chart)]
+            tables += [chart] if chart else []
+    warnings = [*sheet.warnings]
+    if len(text) == 1:
+        warnings.append("no_text: this page has no text.")
     return Page(
         number=number,
-        text="\n".join([sheet.name, *lines]),
-        markdown=f"{title}\n\n{table([*head, *cells])}" if cells else title,
-        tables=[cells] if cells else [],
+        text="\n".join(text),
+        markdown="\n\n".join(part for part in markdown if part),
+        tables=tables,
         warnings=warnings,
     )
+
+
+def _plain_row(row: list[str]) -> str:
+    return "\t".join(row).replace("\n", " ").rstrip("\t")
 
 
 def _language(sheets: list[_Sheet]) -> str | None:
