@@ -14,6 +14,8 @@ from jobs.parsing.page_import.html_flow import Flow
 from jobs.parsing.page_import.markup import escape_inline
 
 BREAK = "\x00"
+#: closing → opening
+_BRACKETS = dict(zip("）」』】〉》)]", "（「『【〈《([", strict=True))
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def _markdown(piece: Piece, before: str, after: str) -> str:
         start += 1
     while end > start and _is_outside(piece.text[end - 1], after):
         end -= 1
-    if start == end:
+    end = _before_open_bracket(piece.text, start, end)
+    if start >= end or not _is_balanced(piece.text[start:end]):
         return escape_inline(piece.text)
     lead, core, rest = piece.text[:start], piece.text[start:end], piece.text[end:]
     marked = f"{piece.mark}{escape_inline(core)}{piece.mark[::-1]}"
@@ -84,3 +87,15 @@ def _markdown(piece: Piece, before: str, after: str) -> str:
 def _is_outside(edge: str, neighbour: str) -> bool:
     """Say whether a mark outside of `edge`, next to `neighbour`, would not be one."""
     return edge.isspace() or (neighbour.isalnum() and not edge.isalnum())
+
+
+def _before_open_bracket(text: str, start: int, end: int) -> int:
+    """Return an end that leaves a whole bracket outside when its closing half is outside."""
+    if end == len(text) or _is_balanced(text[start:end]):
+        return end
+    opened = max(text.rfind(bracket, start, end) for bracket in _BRACKETS.values())
+    return opened if opened > start else end
+
+
+def _is_balanced(text: str) -> bool:
+    return all(text.count(one) == text.count(other) for one, other in _BRACKETS.items())

@@ -100,6 +100,20 @@ def test_emphasis_stands_next_to_letters(page):
     assert page(body)["markdown"] == "これは「**重要**」です。"
 
 
+@pytest.mark.parametrize(
+    ("bold", "shown"),
+    [
+        ("３月31日（火）", "期限は**３月31日**（火）です。"),
+        ("「重要」な事", "期限は「重要」な事です。"),
+        ("必須", "期限は**必須**です。"),
+        ("！", "期限は！です。"),
+    ],
+)
+def test_emphasis_does_not_tear_brackets(page, bold, shown):
+    body = f"<w:p>{run('期限は')}{run(bold, '<w:b/>')}{run('です。')}</w:p>"
+    assert page(body)["markdown"] == shown
+
+
 def test_tables_with_spans_are_full_grids(page):
     down = '<w:vMerge w:val="restart"/>'
     body = (
