@@ -445,3 +445,13 @@ def test_nothing_to_reopen_is_nothing(database):
         transitions.reopen_all([], "retried", component="web", reason="test")
     with connection():
         assert fetch("SELECT run FROM page_import") == [{"run": 1}]
+
+
+def test_a_claim_of_tried_items_leaves_untried_ones_and_the_other_way_round(database):
+    _, (tried, fresh) = register(2)
+    change("UPDATE batch_item SET dispatch_attempts = 1 WHERE job_id = %s", (tried,))
+    assert [claim.child_id for claim in outbox.claim(10, max_attempts=0)] == [fresh]
+    change("UPDATE batch_item SET lease_until = NULL, dispatch_attempts = dispatch_attempts - 1")
+    change("UPDATE batch_item SET dispatch_attempts = 1 WHERE job_id = %s", (tried,))
+    claims = outbox.claim(10, min_attempts=1, max_attempts=1)
+    assert [claim.child_id for claim in claims] == [tried]
