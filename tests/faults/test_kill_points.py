@@ -5,15 +5,16 @@ on, or after the other side has done its part and before the process can know.
 """
 
 import json
+import re
 
 import httpx
 import pytest
 
-REGISTRATION = 'INSERT INTO "batch_item"'
+REGISTRATION = re.compile(r'INSERT INTO "?batch_item"?\b')
 
 
 def registers(exchange):
-    return REGISTRATION in exchange.earlier
+    return REGISTRATION.search(exchange.earlier)
 
 
 def report(event):
@@ -27,8 +28,20 @@ POINTS = {
     "after_commit": ("web", "postgres", r"^sql COMMIT$", registers, "after"),
     "after_claim": ("scheduler", "aws", r"^sqs SendMessageBatch", None, "before"),
     "after_sqs_accept": ("scheduler", "aws", r"^sqs SendMessageBatch", None, "after"),
-    "before_mark": ("scheduler", "postgres", r"^sql UPDATE batch_item i SET disp", None, "before"),
-    "after_mark": ("scheduler", "postgres", r"^sql UPDATE batch_item i SET disp", None, "after"),
+    "before_mark": (
+        "scheduler",
+        "postgres",
+        r"^sql UPDATE batch_item i SET dispatched_at",
+        None,
+        "before",
+    ),
+    "after_mark": (
+        "scheduler",
+        "postgres",
+        r"^sql UPDATE batch_item i SET dispatched_at",
+        None,
+        "after",
+    ),
     "before_start_report": ("worker", "reports", r"^web POST", report("processing"), "before"),
     "after_start_report": ("worker", "reports", r"^web POST", report("processing"), "after"),
     "after_parse": ("worker", "aws", r"^s3 PUT .*/results/", None, "before"),

@@ -9,6 +9,7 @@ import psycopg2
 from local.processes import wait_until
 from tests.faults.product import until
 from tests.faults.proxy import SLOW_DOWN
+from tests.faults.test_kill_points import registers
 
 SOURCE = r"^s3 PUT .*/source"
 EXPIRED = b"<?xml version='1.0'?><Error><Code>ExpiredToken</Code><Message>expired</Message></Error>"
@@ -73,10 +74,6 @@ def test_f03_a_put_that_was_stored_though_its_answer_was_lost_is_an_orphan_and_n
     again = product.upload(b"x", key='"f03"')
     assert again.json()["import_id"] not in orphan
     finishes(product, again)
-
-
-def registers(exchange):
-    return 'INSERT INTO "batch_item"' in exchange.earlier
 
 
 def test_f05_a_commit_whose_answer_was_lost_keeps_the_object_and_the_key_finds_it(product):
