@@ -12,6 +12,9 @@ from tree_sitter import Node
 from jobs.parsing.code2des.facts import Call, FileFacts, Function, Import, Type, Variable
 from jobs.parsing.code2des.nodes import child_of, field_of, flat, line_of, text_of
 
+#: names of a scope that nests without end would be the square of the file
+MAX_PREFIX = 400
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -25,8 +28,9 @@ class Scope:
     depth: int = 0
 
     def qualify(self, name: str) -> str:
-        """Return the name with the names around it."""
-        return f"{self.prefix}.{name}" if self.prefix else name
+        """Return the name with the names around it; those too deep down share a prefix."""
+        prefix = self.prefix[:MAX_PREFIX]
+        return f"{prefix}.{name}" if prefix else name
 
 
 class Dialect:

@@ -14,11 +14,19 @@ from importlib.metadata import version
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor, QueryError, Tree
 
-PARSE_SECONDS = 10.0
+PARSE_SECONDS = 5.0
 #: no file as small as this takes longer, whatever is in it
-_SAFE_BYTES = 128 * 1024
+_SAFE_BYTES = 32 * 1024
 _CHUNK_BYTES = 64 * 1024
+#: no written source comes near it
+MAX_DEPTH = 2_000
+MAX_TOKENS = 8_000
+_PROBES = 256
 _PATTERN = re.compile(r"\n\s*\n")
+
+
+class TooDeep(ValueError):
+    """A source nests more deeply than can be asked in time."""
 
 
 class Grammar:
@@ -63,8 +71,35 @@ class Grammar:
         return Parser(self.language).parse(data)
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
-        """Return the nodes that the query names."""
+        """Return the nodes that the query names. Raises TooDeep."""
+        if _is_too_deep(root):
+            raise TooDeep("the source nests too deeply")
         return QueryCursor(self._query).captures(root)
+
+
+def _is_too_deep(root: Node) -> bool:
+    """Say whether the tree nests so deeply that a query would cost the square of it.
+
+    The binding offers no way to stop a query that is safe, so depth is probed at places that stand
+    close enough together to hit every region that could matter.
+    """
+    size = root.end_byte
+    for offset in range(0, size, max(size // _PROBES, 1)):
+        cursor = root.walk()
+        depth = 0
+        while cursor.goto_first_child_for_byte(offset) is not None:
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        if cursor.goto_parent() and cursor.node is not None and _is_rubble(cursor.node):
+            return True
+    return _is_rubble(root)
+
+
+def _is_rubble(node: Node) -> bool:
+    """Say whether a node holds very many unnamed tokens side by side: as slow as depth."""
+    tokens = node.child_count - node.named_child_count
+    return tokens > MAX_TOKENS and tokens > 2 * node.named_child_count
 
 
 @lru_cache(maxsize=64)

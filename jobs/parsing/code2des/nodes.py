@@ -8,12 +8,18 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 _MAX_TEXT = 200
+_MAX_NODE_BYTES = 32 * 1024
 _SPACE = re.compile(r"\s+")
 
 
 def text_of(node: Node | None) -> str:
-    """Return the source text of a node."""
-    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+    """Return the source text of a node; nothing of one so large that copying it adds up.
+
+    Nodes nest: the text of every level of a deep expression would be the square of its size.
+    """
+    if node is None or node.end_byte - node.start_byte > _MAX_NODE_BYTES or node.text is None:
+        return ""
+    return node.text.decode("utf-8", "replace")
 
 
 def shorten(text: str) -> str:

@@ -238,6 +238,7 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "reason_link": ("リンク", "link"),
     "reason_encrypted": ("暗号化されている", "encrypted"),
     "reason_nested_archive": ("アーカイブの中のアーカイブ", "archive inside the archive"),
+    "reason_too_deep": ("入れ子が深すぎる", "nested too deeply"),
     "reason_parse_timeout": ("解析の時間切れ", "parsing took too long"),
     "reason_syntax_errors": ("構文エラー", "syntax errors"),
     "reason_encoding_guessed": ("文字コードを推定", "encoding guessed"),

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from tree_sitter import Node
 
 from jobs.parsing.code2des.facts import FileFacts, Import
-from jobs.parsing.code2des.python_nodes import text_of
+from jobs.parsing.code2des.nodes import text_of
 from jobs.parsing.code2des.python_stdlib import STDLIB
 from jobs.parsing.code2des.resolving import ImportResolver, Target
 

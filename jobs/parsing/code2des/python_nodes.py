@@ -8,16 +8,12 @@ import re
 from tree_sitter import Node
 
 from jobs.parsing.code2des.facts import Variable
+from jobs.parsing.code2des.nodes import text_of
 
 _MAX_TEXT = 200
 _SPACE = re.compile(r"\s+")
 _PADDING = re.compile(r"(?<=[\[(]) | (?=[\])])|,(?= [\])])")
 _STARS = {"list_splat_pattern": "*", "dictionary_splat_pattern": "**"}
-
-
-def text_of(node: Node | None) -> str:
-    """Return the source text of a node."""
-    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
 
 
 def flat(node: Node | None) -> str | None:

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from tree_sitter import Node
 
+from jobs.parsing.code2des.dialect import MAX_PREFIX
 from jobs.parsing.code2des.facts import (
     Call,
     EntryPoint,
@@ -18,6 +19,7 @@ from jobs.parsing.code2des.facts import (
     Variable,
 )
 from jobs.parsing.code2des.grammar import load_grammar
+from jobs.parsing.code2des.nodes import text_of
 from jobs.parsing.code2des.python_definitions import (
     bases,
     constructed,
@@ -37,7 +39,6 @@ from jobs.parsing.code2des.python_nodes import (
     flat,
     parameters,
     string_value,
-    text_of,
 )
 from jobs.parsing.code2des.python_web import read_route, read_router, worker_kind
 from jobs.parsing.code2des.sql_strings import table_uses
@@ -75,7 +76,8 @@ class _Scope:
     depth: int = 0
 
     def qualify(self, name: str) -> str:
-        return f"{self.prefix}.{name}" if self.prefix else name
+        prefix = self.prefix[:MAX_PREFIX]
+        return f"{prefix}.{name}" if prefix else name
 
 
 class Walk:

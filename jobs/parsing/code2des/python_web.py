@@ -7,12 +7,12 @@ import re
 from tree_sitter import Node
 
 from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function
+from jobs.parsing.code2des.nodes import text_of
 from jobs.parsing.code2des.python_nodes import (
     call_parts,
     first_argument,
     keyword,
     string_value,
-    text_of,
 )
 
 _VERBS = frozenset({"get", "post", "put", "delete", "patch", "options", "head"})

@@ -14,6 +14,7 @@ from jobs.parsing.cleaning import clean_name, clean_tree
 from jobs.parsing.code2des.diagrams import draw_diagrams
 from jobs.parsing.code2des.document import write_document
 from jobs.parsing.code2des.facts import FileFacts
+from jobs.parsing.code2des.grammar import TooDeep
 from jobs.parsing.code2des.languages import MODULES, language_of, load
 from jobs.parsing.code2des.model import build_model
 from jobs.parsing.code2des.sources import Sources, from_archive, from_file
@@ -71,6 +72,8 @@ def _analyse(
     for done, source in enumerate(sources.files, start=1):
         try:
             found.append(load(source.language).analyse(source))
+        except TooDeep:
+            sources.skip(source.path, source.size_bytes, "too_deep")
         except (ValueError, RecursionError):
             sources.skip(source.path, source.size_bytes, "parse_timeout")
         progress(done, total)

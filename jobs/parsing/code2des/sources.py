@@ -169,7 +169,8 @@ def _unreadable(text: str) -> str | None:
     lines = text.split("\n")
     if max(map(len, lines)) > _MAX_LINE_CHARACTERS:
         return "minified"
-    if len(text) / len(lines) > _MAX_MEAN_LINE_CHARACTERS:
+    is_small = len(text) <= _MAX_LINE_CHARACTERS
+    if not is_small and len(text) / len(lines) > _MAX_MEAN_LINE_CHARACTERS:
         return "minified"
     return "generated" if _GENERATED.search("\n".join(lines[:5])) else None
 

@@ -190,7 +190,8 @@ def test_deep_nesting_does_not_overflow_the_stack(described):
     nested = "".join(" " * i + "if x:\n" for i in range(depth)) + " " * depth + "pass\n"
     wide = "x = (\n" + "(\n" * 50_000 + ")\n" * 50_000 + ")\n"
     model = design(described(archive({"a.py": nested, "b.py": wide}), "deep.zip"))
-    assert model["totals"]["files_parsed"] == 2
+    assert model["totals"]["files_parsed"] == 1
+    assert [(w["code"], w["path"]) for w in model["warnings"]] == [("too_deep", "b.py")]
 
 
 @pytest.mark.parametrize(
