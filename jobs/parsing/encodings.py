@@ -2,7 +2,8 @@
 
 Steps: a forced or declared encoding, BOM, UTF-16/32 by the pattern of NUL bytes, ISO-2022-JP by its
 escapes, strict UTF-8 over the whole input, UTF-8 with a few broken bytes, CP932 against EUC-JP by
-score, else Windows-1252 with a warning. `cp932`, not `shift_jis`, because of 髙, ① and ㈱.
+score, Korean and Chinese by a second opinion, else Windows-1252 with a warning. `cp932`, not
+`shift_jis`, because of 髙, ① and ㈱.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+
+from jobs.parsing.neighbours import has_kana, korean_or_chinese
 
 _SAMPLE_CHARACTERS = 20_000
 _SCORE_FLOOR = 0.5
@@ -166,6 +169,8 @@ def _by_score(data: bytes) -> Decoded:
         text = _strict(data, codec)
         if text is not None and (score := japanese_score(text)) > best[0]:
             best = (score, name, text)
+    if (best[0] < _SCORE_FLOOR or not has_kana(best[2])) and (other := korean_or_chinese(data)):
+        return Decoded(other[1], other[0], False)
     if best[0] >= _SCORE_FLOOR:
         return Decoded(best[2], best[1], False)
     warning = "encoding_guessed: no known encoding fits; read as Windows-1252."

@@ -69,3 +69,34 @@ def test_a_declared_encoding_counts_when_it_fits_and_a_forced_one_always():
 def test_any_bytes_are_decoded_without_an_exception():
     for data in (b"", b"\xff\xfe", b"\0", b"\x1b$B", bytes(range(256)) * 3, b"\xff\xfe\0"):
         assert isinstance(decode(data).text, str)
+
+
+KOREAN = (
+    "이 문서는 우리 회사의 업무 절차를 설명하기 위해 작성되었습니다. 내용을 확인해 주시기 바랍니다."
+)
+SIMPLIFIED = "这是我们公司的一份文件，说明了在工作中要用到的方法和过程，你可以在这里看到所有的事。"
+TRADITIONAL = "這是我們公司的一份文件，說明了在工作中要用到的方法和過程，你可以在這裡看到所有的事。"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"), [(KOREAN, "cp949"), (SIMPLIFIED, "gb18030"), (TRADITIONAL, "big5")]
+)
+@pytest.mark.parametrize("times", [1, 50])
+def test_korean_and_chinese_are_told_from_japanese(text, codec, times):
+    decoded = decode((text * times).encode(codec))
+    assert (decoded.encoding, decoded.text) == (codec, text * times)
+
+
+@pytest.mark.parametrize("codec", ["cp932", "euc_jp"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "北海道札幌市中央区,青森県弘前市,岩手県盛岡市,東京都千代田区霞が関",
+        "氏名,住所,電話番号\n髙橋淳,名古屋市中区栄,〇五二\n".replace("髙", "高"),
+        "株式会社山田商事 御中 請求書 合計金額 消費税 振込先 銀行口座",
+        "国会議事堂 人事院 大学 中国 一般会計 年度 上下水道 地方自治",
+    ],
+)
+def test_japanese_without_kana_stays_japanese(text, codec):
+    decoded = decode((text + "\n").encode(codec))
+    assert (decoded.encoding, decoded.text) == (codec, text + "\n")
