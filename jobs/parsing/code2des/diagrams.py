@@ -99,7 +99,13 @@ def _modules(model: Row) -> Row | None:
 
 def _classes(model: Row) -> Row | None:
     modules = _code_modules(model)
-    types = {t["id"]: t for t in model["types"] if t["module"] in modules and t["kind"] != "alias"}
+    types = {
+        t["id"]: t
+        for t in model["types"]
+        if t["module"] in modules
+        and t["kind"] not in ("alias", "namespace", "module")
+        and modules[t["module"]]["language"] != "cobol"
+    }
     edges = [
         (r["from"], r["to"])
         for r in model["relations"]
@@ -117,10 +123,12 @@ def _classes(model: Row) -> Row | None:
         if kind["kind"] != "class":
             lines.append(f"  <<{kind['kind']}>> {ids[node]}")
         members = methods[(kind["module"], kind["qualified"])]
-        lines += [f"  {ids[node]} : {member}" for member in _members(members, kind)]
+        # a second colon would end the line for Mermaid
+        texts = [member.replace(":", "#58;") for member in _members(members, kind)]
+        lines += [f"  {ids[node]} : {text}" for text in texts]
     lines += [f"  {ids[base]} <|-- {ids[node]}" for node, base in kept]
     lines += [
-        f"  {ids[start]} --> {ids[end]} : {escape(name)}"
+        f"  {ids[start]} --> {ids[end]} : {escape(name).replace(':', '#58;')}"
         for start, end, name in _associations(types, nodes)
     ]
     return diagram("classes", ("クラス図", "Classes"), "\n".join(lines), len(nodes), omitted)
@@ -230,7 +238,7 @@ def _actor(function: Row) -> str:
 
 
 def _tables(model: Row) -> Row | None:
-    tables = {table["name"]: table for table in model["tables"]}
+    tables = {table["name"]: table for table in model["tables"] if table["columns"]}
     names = sorted(tables)[:MAX_CLASSES]
     ids = number(names)
     lines = ["erDiagram"]

@@ -62,7 +62,6 @@ _HANDLED = (
     *("concatenated_string", "type_alias_statement"),
 )
 QUERY = "\n\n".join(f"({kind}) @{kind}" for kind in sorted({*_BRANCHES, *_NESTING, *_HANDLED}))
-_place = itemgetter(0, 1)
 _MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
 
 
@@ -107,7 +106,7 @@ class Walk:
         """Visit every node of interest in source order."""
         found = load_grammar("tree_sitter_python", QUERY).captures(root)
         events = [(n.start_byte, -n.end_byte, kind, n) for kind, ns in found.items() for n in ns]
-        events.sort(key=_place)
+        events.sort(key=itemgetter(0, 1))
         self._open = [(0, root.end_byte + 1, _Scope())]
         for start, negative_end, kind, node in events:
             if start < self._skip_until:
@@ -268,8 +267,8 @@ class Walk:
             text_of(child) for child in node.named_children if child.type == "string_content"
         )
         target = scope.function.qualified if scope.function else ""
-        line = node.start_point[0] + 1
         for table, operation in table_uses(value):
+            line = node.start_point[0] + 1
             use = SqlUse(table=table, operation=operation, function=target, line=line)
             self._facts.sql.append(use)
         return node.type == "string"

@@ -101,3 +101,12 @@ def test_diagrams_stay_within_their_budget(described):
 def test_omissions_are_told_in_the_document(described):
     markdown = documents(described(many_modules(120), "many.zip"))["ja"]
     assert "図に収まらない 70 件は省略しています" in markdown
+
+
+def test_members_of_class_diagrams_hold_no_second_colon(described):
+    source = "class A {\n  Map<String, B> b; // 表\n  int f(int a) { return 1; }\n}\nclass B {}\n"
+    design = described(source.encode(), "A.java")[1]["design"]
+    diagram = next(d for d in design["diagrams"] if d["id"] == "classes")["mermaid"]
+    members = [line for line in diagram.split("\n") if re.match(r"\s+n\d+ : ", line)]
+    assert members == ["  n1 : b#58; Map#60;String, B#62;", "  n1 : f() int"]
+    assert "  n1 --> n2 : b" in diagram
