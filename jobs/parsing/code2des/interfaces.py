@@ -117,10 +117,13 @@ def externals(files: Sequence[FileFacts], index: Index, manifest: Manifest) -> l
             for target in index.import_targets(imported, path):
                 if target.external is not None and target.external != "__future__":
                     used[(target.ecosystem or "unknown", target.external)].add(module_id(path))
-    declared = {_plain(name): (name, v, file) for _, name, v, file in reversed(manifest.packages)}
+    declared = {
+        (ecosystem, _plain(name)): (name, version, file)
+        for ecosystem, name, version, file in reversed(manifest.packages)
+    }
     rows = []
     for (ecosystem, name), modules in used.items():
-        match = declared.pop(_plain(name), None) if ecosystem == "pypi" else None
+        match = declared.pop((ecosystem, _plain(name)), None)
         rows.append(
             {
                 "ecosystem": ecosystem,
@@ -130,8 +133,8 @@ def externals(files: Sequence[FileFacts], index: Index, manifest: Manifest) -> l
                 "used_by": sorted(modules),
             }
         )
-    for name, wanted, file in declared.values():
-        row = {"ecosystem": "pypi", "name": name, "version": wanted, "source_file": file}
+    for (ecosystem, _), (name, wanted, file) in declared.items():
+        row = {"ecosystem": ecosystem, "name": name, "version": wanted, "source_file": file}
         rows.append({**row, "used_by": []})
     return sorted(rows, key=lambda row: (row["ecosystem"], row["name"].lower(), row["name"]))
 

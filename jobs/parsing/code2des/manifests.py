@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.parsing.code2des.manifest_formats import project_of, read_other
+
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)")
 
 
@@ -29,12 +31,27 @@ def read_manifests(texts: Mapping[str, str]) -> Manifest:
     """Read all manifests; the one nearest to the root names the project."""
     manifest = Manifest()
     for path in sorted(texts, key=lambda p: (p.count("/"), p)):
-        if path.endswith(".toml"):
+        if path.endswith("pyproject.toml"):
             _read_pyproject(manifest, path, texts[path])
-        else:
+        elif path.endswith(".txt"):
             for line in texts[path].split("\n"):
                 _add_requirement(manifest, line, path)
+        else:
+            _read_other(manifest, path, texts[path])
     return manifest
+
+
+def _read_other(manifest: Manifest, path: str, text: str) -> None:
+    file_name = path.rsplit("/", 1)[-1]
+    found = read_other(file_name, text)
+    if found is None:
+        manifest.broken.append(path)
+        return
+    name, version, summary = project_of(file_name, text)
+    manifest.name = manifest.name or name
+    manifest.version = manifest.version or version
+    manifest.summary = manifest.summary or summary
+    manifest.packages += [(e, package, wanted, path) for e, package, wanted in found]
 
 
 def _read_pyproject(manifest: Manifest, path: str, text: str) -> None:

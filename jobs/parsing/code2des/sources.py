@@ -24,7 +24,10 @@ _VENDORED = frozenset(
         *(".git", "__pycache__", "__MACOSX", ".venv", "venv", ".tox", ".eggs"),
     )
 )
-_MANIFESTS = re.compile(r"(?:pyproject\.toml|requirements[\w.-]*\.txt)$")
+_MANIFESTS = re.compile(
+    r"(?:pyproject\.toml|requirements[\w.-]*\.txt|package\.json|composer\.json|Cargo\.toml|go\.mod"
+    r"|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|.*\.csproj)$"
+)
 _GENERATED = re.compile(r"@generated|DO NOT EDIT|自動生成")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _MAX_LINE_CHARACTERS = 20_000
