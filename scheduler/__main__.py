@@ -71,7 +71,7 @@ def main() -> int:
     listening = threading.Thread(target=_listen, args=(settings, stop, wake), name="listen")
     listening.start()
     log.info("scheduler_started", ticks=[tick.name for tick in ticks])
-    code = _wait(stop, watch, settings.watchdog_seconds)
+    code = _wait(stop, watch, settings.tick_limit_seconds)
     scheduler.shutdown(wait=True)
     listening.join()
     dispatcher.close()
@@ -99,10 +99,10 @@ def _listen(settings: SchedulerSettings, stop: threading.Event, wake: Callable[[
     listener.close()
 
 
-def _wait(stop: threading.Event, watch: Watch, watchdog_seconds: float) -> int:
+def _wait(stop: threading.Event, watch: Watch, limit_seconds: float) -> int:
     """Wait for the signal; a hung tick ends the process at once, for its supervisor to restart."""
     while not stop.wait(1.0):
-        hung = watch.hung(watchdog_seconds)
+        hung = watch.hung(limit_seconds)
         if hung is not None:
             log.critical("scheduler_hung", tick=hung)
             os._exit(HUNG_EXIT_CODE)

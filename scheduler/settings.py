@@ -34,4 +34,4 @@ class SchedulerSettings(LogSettings, QueueSettings, StorageSettings, DatabaseSet
     #: hours without any movement of a queue after which what is left of it is called failed
     expire_after_hours: float = Field(default=24.0, gt=0)
     #: a tick that takes longer than this is hung: the process exits and is restarted
-    watchdog_seconds: float = Field(default=180.0, gt=0)
+    tick_limit_seconds: float = Field(default=180.0, gt=0)

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from jobs.settings import WorkerSettings
 from local.procfile import read_procfile
 from local.stack import Stack
+from scheduler.settings import SchedulerSettings
 from web.catalogue import ITEM_CODES, REQUEST_CODES
+from web.settings import WebSettings
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -75,3 +78,13 @@ def test_the_curl_lines_work(stack: Stack, token: str) -> None:
     created, batches = (json.loads(line) for line in done.stdout.splitlines() if line)
     assert created["status"] == "queued"
     assert created["batch_id"] in {batch["batch_id"] for batch in batches["batches"]}
+
+
+def test_the_env_example_names_every_setting_with_its_default() -> None:
+    text = (ROOT / ".env.example").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^([A-Z][A-Z0-9_]+)=(.*)$", text, flags=re.M))
+    for settings in (WebSettings, SchedulerSettings, WorkerSettings):
+        for name, field in settings.model_fields.items():
+            assert name.upper() in listed, f"{name.upper()} of {settings.__name__} is missing"
+            if isinstance(field.default, int | float) and not isinstance(field.default, bool):
+                assert float(listed[name.upper()]) == field.default, name

@@ -46,6 +46,7 @@ QUICK = {
     "STALL_AFTER_SECONDS": "40",
     "UNSTARTED_AFTER_SECONDS": "5",
     "WATCHDOG_SECONDS": "30",
+    "TICK_LIMIT_SECONDS": "30",
     "WEB_THREADS": "8",
 }
 _READY = {"scheduler": b'"scheduler_started"', "worker": b'"worker_started"'}

@@ -180,7 +180,7 @@ def test_f22_entries_that_failed_or_are_missing_in_the_answer_are_sent_again(pro
 
 def test_f41_a_tick_that_hangs_ends_the_process_and_the_next_one_goes_on(product):
     product.kill("scheduler")
-    product.start("scheduler", WATCHDOG_SECONDS="2")
+    product.start("scheduler", TICK_LIMIT_SECONDS="2")
     product.aws["scheduler"].add(SEND, delay_seconds=8)
     answer = product.upload(b"x")
     until(lambda: product.exit_code("scheduler") is not None, 20, "the watchdog ends it")
