@@ -97,6 +97,8 @@ class _Loader:
         self._reader: SheetReader | None = None
         self._parts: dict[str, str] = {}
         self._lengths: list[int] = []
+        #: one loaded sheet, so that a workbook of one large sheet is loaded once
+        self._loaded: tuple[str, calamine.CalamineSheet] | None = None
         if self.package is not None:
             part = workbook_part(self.package)
             self._parts = sheet_parts(self.package, part)
@@ -131,12 +133,7 @@ class _Loader:
         return partial(self._dense_rows, name, scan.errors)
 
     def _dense_rows(self, name: str, errors: dict[tuple[int, int], str]) -> Iterator[Row]:
-        try:
-            sheet = self.workbook.get_sheet_by_name(name)
-        except calamine.PasswordError as error:
-            raise ParseError("file_encrypted", "The workbook is protected.") from error
-        except (calamine.CalamineError, OSError, ValueError) as error:
-            raise ParseError("file_corrupt", f"The sheet {clean(name)!r} is damaged.") from error
+        sheet = self._sheet(name)
         wrong: dict[int, Row] = {}
         for (row, column), text in errors.items():
             wrong.setdefault(row, {})[column] = text
@@ -153,6 +150,19 @@ class _Loader:
                 self._source.budget.check()
             if cells:
                 yield cells
+
+    def _sheet(self, name: str) -> calamine.CalamineSheet:
+        if self._loaded is not None and self._loaded[0] == name:
+            return self._loaded[1]
+        try:
+            found = self.workbook.get_sheet_by_name(name)
+        except calamine.PasswordError as error:
+            raise ParseError("file_encrypted", "The workbook is protected.") from error
+        except (calamine.CalamineError, OSError, ValueError) as error:
+            raise ParseError("file_corrupt", f"The sheet {clean(name)!r} is damaged.") from error
+        if self._loaded is None and found.height > MAX_ROWS_PER_PAGE:
+            self._loaded = name, found
+        return found
 
 
 def _measure(rows: Iterator[Row], first: list[Row]) -> tuple[list[int], bool]:
