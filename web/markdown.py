@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from flask_babel import gettext
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
+
+from web.drawing import draw
 
 #: Longer texts are shown as they are: hostile ones take about 25 ms a thousand characters.
 MAX_CHARS = 30_000
@@ -73,7 +76,21 @@ def render_with_contents(text: str, max_chars: int) -> tuple[Markup | None, list
         heading = Heading(depth, _plain(tokens[place + 1]), f"section-{len(contents) + 1}")
         token.attrSet("id", heading.anchor)
         contents.append(heading)
-    return _html(tokens), contents
+    return _html([_drawn(token) for token in tokens]), contents
+
+
+def _drawn(token: Token) -> Token:
+    """Put the drawing of a Mermaid text before the text itself, which folds away."""
+    if token.type != "fence" or token.info.strip() != "mermaid":
+        return token
+    drawing = draw(token.content, gettext("Diagram; its text follows"))
+    if drawing is None:
+        return token
+    folded = Markup(
+        '<div class="drawing" tabindex="0">{}</div><details><summary>Mermaid</summary>'
+        '<pre tabindex="0"><code>{}</code></pre></details>'
+    )
+    return Token("html_block", "", 0, content=str(folded.format(drawing, token.content)))
 
 
 def _plain(inline: Token) -> str:

@@ -221,6 +221,15 @@ def test_files_dropped_anywhere_and_pasted_go_in(person: Person) -> None:
     assert [name for name, _ in person.imports()] == ["drop.txt", "paste.txt"]
 
 
+def test_files_chosen_before_the_script_has_come_are_sent(person: Person) -> None:
+    page = person.open("/batches")
+    page.route("**/upload.js", lambda route: (page.wait_for_timeout(300), route.continue_()))
+    page.goto("/", wait_until="commit")
+    page.wait_for_selector("#files", state="attached")
+    pick(page, ("early.txt", b"early"))
+    expect(row(page, "early.txt").locator(".badge")).to_have_text("Completed")
+
+
 def test_everything_works_without_javascript(person: Person) -> None:
     page = person.open(java_script_enabled=False)
     pick(page, ("plain.txt", b"plain"), ("b.txt", b"b"))
@@ -241,12 +250,10 @@ def test_a_person_signs_in_and_uploads_with_the_keyboard_in_japanese(
     page.get_by_label("パスワード").fill(stack.provisioned.password)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="ファイルの取り込み")).to_be_visible()
+    expect(page.locator("form.scripted")).to_be_visible()
     page.locator("input[name=type]:checked").focus()
     page.keyboard.press("Tab")
     expect(page.locator("#files")).to_be_focused()
-    with page.expect_file_chooser() as chosen:
-        page.keyboard.press("Enter")
-    file = {"name": "議事録.txt", "mimeType": "text/plain", "buffer": "議事録".encode()}
-    chosen.value.set_files(file)
+    pick(page, ("議事録.txt", "議事録".encode()))
     expect(row(page, "議事録.txt").first.locator(".badge")).to_have_text("完了")
     expect(page.locator("[data-status]")).to_contain_text("議事録.txt: 完了")

@@ -44,16 +44,18 @@ export function listen(form, add, note) {
     else note(hidden ? say(words.hidden_files, { count: hidden }) : "");
     add(files);
   };
-  for (const input of form.querySelectorAll("input[type=file]")) {
-    input.addEventListener("change", () => {
-      const all = [...input.files];
-      const files = all.filter(visible);
-      input.value = "";
-      take({
-        files: files.map((file) => ({ file, path: file.webkitRelativePath || file.name })),
-        hidden: all.length - files.length,
-      });
+  const picked = (input) => {
+    const all = [...input.files];
+    const files = all.filter(visible);
+    input.value = "";
+    take({
+      files: files.map((file) => ({ file, path: file.webkitRelativePath || file.name })),
+      hidden: all.length - files.length,
     });
+  };
+  for (const input of form.querySelectorAll("input[type=file]")) {
+    input.addEventListener("change", () => picked(input));
+    if (input.files.length) picked(input); // chosen before this script had come
   }
   document.addEventListener("paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])];

@@ -304,7 +304,6 @@ window.addEventListener("beforeunload", (event) => {
 window.addEventListener("focus", resume);
 document.addEventListener("visibilitychange", resume);
 
-listen(form, add, note);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   event.stopPropagation();
@@ -314,3 +313,4 @@ form.classList.add("scripted");
 document.querySelector("[data-folder]").hidden = false;
 const unsent = Object.keys(tokens).map((mark) => mark.split("|")[0]);
 if (unsent.length) note(say(words.unsent, { names: unsent.slice(0, 10).join(", ") }));
+listen(form, add, note);
