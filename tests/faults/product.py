@@ -151,8 +151,9 @@ class Product:
         self.start(*[name for name in PROCESSES if not self.alive(name)])
 
     def _is_ready(self, name: str, offset: int) -> bool:
-        if name != "web":
-            return _READY[name.partition(":")[0]] in self.log(name).read_bytes()[offset:]
+        kind = name.partition(":")[0]
+        if kind != "web":
+            return _READY[kind] in self.log(name).read_bytes()[offset:]
         try:
             url = f"http://127.0.0.1:{self.stack.port}/readyz"
             return httpx.get(url, timeout=2).status_code == 200

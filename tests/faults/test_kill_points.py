@@ -13,6 +13,9 @@ import pytest
 REGISTRATION = re.compile(r'INSERT INTO "?batch_item"?\b')
 
 
+MARK = r"^sql UPDATE batch_item i SET dispatched_at"
+
+
 def registers(exchange):
     return REGISTRATION.search(exchange.earlier)
 
@@ -31,14 +34,14 @@ POINTS = {
     "before_mark": (
         "scheduler",
         "postgres",
-        r"^sql UPDATE batch_item i SET dispatched_at",
+        MARK,
         None,
         "before",
     ),
     "after_mark": (
         "scheduler",
         "postgres",
-        r"^sql UPDATE batch_item i SET dispatched_at",
+        MARK,
         None,
         "after",
     ),

@@ -108,18 +108,18 @@ def test_f35_a_file_that_kills_its_worker_reaches_the_dlq_and_gets_a_new_run(pro
 
 def test_f37_a_worker_without_room_on_its_disk_fails_no_file(product):
     product.kill("worker")
-    product.start("worker", command=SMALL_DISK)
+    product.start("worker:small", command=SMALL_DISK)  # with a small log of its own
     answer = product.upload(b"x" * 200_000)
-    until(lambda: "disk_trouble" in product.log("worker").read_text("utf-8"), 20, "no room")
+    until(lambda: b"disk_trouble" in product.log("worker:small").read_bytes(), 20, "no room")
     assert product.queue_depth("page_import") == 1
-    product.kill("worker")
+    product.kill("worker:small")
     product.start("worker")
     done(product, answer)
 
 
 def test_f37_a_web_without_room_on_its_disk_takes_the_result_later(product):
     product.kill("web")
-    product.start("web", command=f"ulimit -f 64; {read_procfile(ROOT / 'Procfile')['web']}")
+    product.start("web:small", command=f"ulimit -f 64; {read_procfile(ROOT / 'Procfile')['web']}")
     lines = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(4000)]
     refused: list[int] = []
     rule = product.reports.add(
@@ -131,7 +131,7 @@ def test_f37_a_web_without_room_on_its_disk_takes_the_result_later(product):
     answer = product.upload("\n".join(lines).encode())
     assert rule.hit.wait(30)
     assert set(refused) == {503}
-    product.kill("web")
+    product.kill("web:small")
     product.start("web")
     done(product, answer)
 
