@@ -154,7 +154,7 @@ def flows(writer: Writer, model: Row) -> None:
     calls = [
         relation
         for relation in model["relations"]
-        if relation["kind"] in ("calls", "creates")
+        if relation["kind"] in ("calls", "creates", "jumps")
         and relation["confidence"] != "ambiguous"
         and relation["from"] not in tests
         and not _is_test_module(model, relation["from"])
@@ -167,12 +167,13 @@ def flows(writer: Writer, model: Row) -> None:
         [
             code(short(call["from"])),
             code(short(call["to"])),
+            writer.say(f"relation_{call['kind']}"),
             writer.say(f"confidence_{call['confidence']}"),
             cell(", ".join(map(str, call["lines"][:5]))),
         ]
         for call in calls[:_MAX_CALLS]
     ]
-    writer.table(("caller", "callee", "confidence", "line"), rows)
+    writer.table(("caller", "callee", "kind", "confidence", "line"), rows)
     if len(calls) > _MAX_CALLS:
         writer.phrase("warnings_more", count=len(calls) - _MAX_CALLS)
 

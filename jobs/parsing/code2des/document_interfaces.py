@@ -64,7 +64,8 @@ def endpoints(writer: Writer, model: dict[str, Any]) -> None:
 
 
 def data_model(writer: Writer, model: dict[str, Any]) -> None:
-    """Write the tables that ORM classes and SQL strings show."""
+    """Write tables of DDL, mapped classes and SQL, and the files of COBOL programs."""
+    _data_files(writer, model)
     if not model["tables"]:
         writer.phrase("none_found")
         return
@@ -90,6 +91,28 @@ def data_model(writer: Writer, model: dict[str, Any]) -> None:
             for column in table["columns"]
         ]
         writer.table(("column", "data_type", "null", "key", "comment"), rows)
+
+
+def _data_files(writer: Writer, model: dict[str, Any]) -> None:
+    uses: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for relation in model["relations"]:
+        if relation["kind"] in ("reads", "writes"):
+            uses[(relation["to"], relation["kind"])].append(code(short(relation["from"])))
+    rows = [
+        [
+            code(kind["qualified"]),
+            code(", ".join(kind["bases"])),
+            ", ".join(uses[(kind["id"], "reads")]) or cell(None),
+            ", ".join(uses[(kind["id"], "writes")]) or cell(None),
+            place(kind["module"].removeprefix("module:"), kind["span"]["line"]),
+        ]
+        for kind in model["types"]
+        if kind["kind"] == "file"
+    ]
+    if rows:
+        writer.heading(3, writer.say("data_files"))
+        keys = ("file", "external_name", "read_by", "written_by", "location")
+        writer.table(keys, rows[:_MAX_ROWS])
 
 
 def _table_list(writer: Writer, model: dict[str, Any]) -> None:
