@@ -1,7 +1,7 @@
 """Score Code2Des on a source tree: `python -m benchmarks.code2des PATH [--ctags ctags]`.
 
-Prints, per language, recall and precision against an oracle (Python's `ast`, `javac` and the
-TypeScript compiler where the machine has them, Universal Ctags for the rest), and the processor time of the
+Prints, per language, recall and precision against an oracle (Python's `ast`, `javac` where there is
+a JDK, Universal Ctags for the rest), and the processor time of the
 whole design against the bare tree-sitter parse of the same bytes in the same process.
 """
 

@@ -1,4 +1,4 @@
-"""Who else can tell the definitions of a file: ast, javac, the TypeScript compiler, ctags."""
+"""Who else can tell the definitions of a file: ast, javac where there is a JDK, ctags."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def type_row(kind: Type, identifier: str, facts: FileFacts) -> Row:
 def function_row(function: Function, identifier: str, facts: FileFacts) -> Row:
     """Return a function as the model shows it; `self` and `cls` are no parameters of its users."""
     owner = function.owner
-    is_public_name = is_public(function.qualified)
+    is_public_name = is_public(function.qualified) and "private" not in function.modifiers
     params = [
         {"name": p.name, "type": p.type, "default": p.default}
         for number, p in enumerate(function.params)

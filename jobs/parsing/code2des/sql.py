@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import PurePosixPath
 
@@ -46,9 +47,12 @@ _NAME = re.compile(
 )
 
 
+@lru_cache(maxsize=1)
 def grammars() -> dict[str, str]:
-    """Return name and version of the SQL parser."""
+    """Return name and version of the SQL parser; loads every dialect, for a child may not."""
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    for dialect in _DIALECTS:
+        sqlglot.parse_one("CREATE TABLE a (b INT)", dialect=dialect)
     return {"sqlglot": version("sqlglot")}
 
 

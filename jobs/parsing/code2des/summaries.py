@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 _SENTENCE = re.compile(r"(.+?(?:。|[.!?](?=\s|$)|(?=\n\s*\n)|$))", re.DOTALL)
 _MAX_SUMMARY = 160
+#: OrderServiceTest.java, OrderTests.cs
+_TEST_CLASS = re.compile(r"[a-z0-9]Tests?$")
 _TEST_FOLDERS = frozenset({"tests", "test", "testing"})
 #: a reStructuredText role such as :class:`~package.Name`
 _ROLE = re.compile(r":(?:\w+:)?\w+:`[~.!]?([^`<]+?)(?:\s*<[^`>]*>)?`")
@@ -40,7 +42,8 @@ def is_test(path: str) -> bool:
     return (
         any(part in _TEST_FOLDERS for part in pure.parts[:-1])
         or stem.startswith("test_")
-        or stem.endswith("_test")
+        or stem.endswith(("_test", "_spec", ".test", ".spec"))
+        or _TEST_CLASS.search(stem) is not None
         or stem == "conftest"
     )
 

@@ -110,3 +110,15 @@ def test_members_of_class_diagrams_hold_no_second_colon(described):
     members = [line for line in diagram.split("\n") if re.match(r"\s+n\d+ : ", line)]
     assert members == ["  n1 : b#58; Map#60;String, B#62;", "  n1 : f() int"]
     assert "  n1 --> n2 : b" in diagram
+
+
+def test_test_code_of_every_language_is_left_out(described):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as out:
+        for name in ("OrderTest.java", "a.test.ts", "b.spec.js", "c_test.go", "d_spec.rb", "e.cs"):
+            out.writestr(name, "package main\n" if name.endswith(".go") else "class X {}\n")
+        out.writestr("Contest.java", "class Contest { private void hidden() {} }\n")
+    design = described(stream.getvalue(), "t.zip")[1]["design"]
+    roles = {m["path"]: m["role"] for m in design["modules"]}
+    assert [path for path, role in roles.items() if role == "code"] == ["Contest.java", "e.cs"]
+    assert [f["public"] for f in design["functions"]] == [False]
