@@ -72,6 +72,8 @@ CPP_QUERY = """
 
 (new_expression) @call
 """
+#: what a parser that macros lead astray takes for names of functions
+_KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "else", "do", "sizeof", "catch"})
 _WRAPPED = frozenset(
     ("pointer_declarator", "reference_declarator", "parenthesized_declarator", "array_declarator")
 )
@@ -121,7 +123,10 @@ class CFamily(Dialect):
         while found is not None and found.type == "qualified_identifier":
             parts.append(text_of(found.child_by_field_name("scope")).split("<")[0])
             found = found.child_by_field_name("name")
-        return [part for part in parts if part] + [(flat(found) or "").removeprefix("operator ")]
+        name = flat(found) or ""
+        if found is not None and found.type == "operator_cast":
+            name = f"operator {flat(found.child_by_field_name('type'))}"
+        return [part for part in parts if part] + ["" if name in _KEYWORDS else name]
 
     def owner(self, node: Node) -> str | None:
         """Return the class of a method that is defined outside of it."""

@@ -62,7 +62,8 @@ def test_methods_of_cpp_belong_to_their_class_inside_and_outside(described):
         "a.hpp": "#pragma once\nnamespace n {\n/// 受注\n"
         "template<class T> class A : public B<T> {\n"
         " public:\n  A() {}\n  ~A() {}\n  int get() const { return m_; }\n  int put(int v);\n"
-        "  bool operator==(const A& o) const { return true; }\n private:\n  int m_;\n};\n}\n",
+        "  bool operator==(const A& o) const { return true; }\n"
+        "  operator T*() const { return 0; }\n private:\n  int m_;\n};\n}\n",
         "a.cpp": '#include "a.hpp"\nint n::A::put(int v) { return get(); }\n'
         "int main(int argc, char** argv) { n::A a; try { throw Err(1); } catch (...) {} }\n",
     }
@@ -73,6 +74,7 @@ def test_methods_of_cpp_belong_to_their_class_inside_and_outside(described):
         "n.A.~A": "method",
         "n.A.get": "method",
         "n.A.operator==": "method",
+        "n.A.operator T": "method",
         "n.A.put": "method",
         "main": "function",
     }
