@@ -7,14 +7,13 @@ from pathlib import PurePosixPath
 
 from flask import Response, json, stream_with_context
 
-from models import results
 from models.children import ChildView
-from models.results import DesignView, PageView
+from models.results import DesignView
 from web import payloads
 from web.downloads import attachment
 from web.errors import WebError
+from web.results import pages_of
 
-_PAGES_A_READ = 50
 _KINDS = {
     "markdown": ("md", "text/markdown; charset=utf-8"),
     "text": ("txt", "text/plain; charset=utf-8"),
@@ -43,18 +42,9 @@ def design_export(view: ChildView, design: DesignView, kind: str, written: str) 
     return _download(view, kind, iter([text.encode()]))
 
 
-def _pages(subject: str, child_id: str) -> Iterator[PageView]:
-    cursor = None
-    while True:
-        found, cursor = results.list_pages(subject, child_id, cursor=cursor, limit=_PAGES_A_READ)
-        yield from found
-        if cursor is None:
-            return
-
-
 def _as_text(subject: str, view: ChildView, kind: str) -> Iterator[bytes]:
     separator = ""
-    for page in _pages(subject, view.id):
+    for page in pages_of(subject, view.id):
         body = page.markdown if kind == "markdown" and page.markdown.strip() else page.text
         yield f"{separator}{body.rstrip()}\n".encode()
         separator = "\n" if kind == "markdown" else "\f"
@@ -64,7 +54,7 @@ def _as_json(subject: str, view: ChildView) -> Iterator[bytes]:
     about = {"file_name": view.file_name, "sha256": view.sha256, "document": view.document}
     yield _line(about)[:-2] + b',"pages":['
     separator = b""
-    for page in _pages(subject, view.id):
+    for page in pages_of(subject, view.id):
         yield separator + _line(payloads.page(page)).rstrip()
         separator = b",\n"
     yield b"]}\n"
