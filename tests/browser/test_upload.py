@@ -187,7 +187,7 @@ def test_a_session_that_ends_before_sending_costs_no_file(person: Person, stack:
     person.sign_in(page.context)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(row(page, "late.txt").locator(".badge")).to_have_text("Completed")
-    expect(page.get_by_text("You were signed out.").first).to_be_hidden()
+    expect(page.locator("[data-banner]")).to_be_hidden()
 
 
 def test_a_folder_goes_in_without_its_hidden_files(person: Person, tmp_path_factory) -> None:
