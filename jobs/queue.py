@@ -82,12 +82,16 @@ class QueueDepth:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """One message of a dead-letter queue; `message` is None when it does not decode."""
+    """One message of a dead-letter queue; `message` is None when it does not decode.
+
+    `sent_at` is when it was first sent, in seconds since 1970 by the clock of SQS.
+    """
 
     receipt: str
     body: str
     import_id: str | None
     message: JobMessage | None
+    sent_at: float | None = None
 
 
 def queue_name(namespace: str, queue: str) -> str:
@@ -160,6 +164,7 @@ class QueueClient:
                 MaxNumberOfMessages=min(limit, MAX_BATCH_ENTRIES),
                 VisibilityTimeout=DEAD_VISIBILITY_SECONDS,
                 WaitTimeSeconds=0,
+                MessageSystemAttributeNames=["SentTimestamp"],
             ),
         )
         return [_dead_letter(entry) for entry in answer.get("Messages", [])]
@@ -208,12 +213,14 @@ def _rejection(entry: Mapping[str, Any]) -> Rejection:
 
 
 def _dead_letter(entry: Mapping[str, Any]) -> DeadLetter:
-    body = str(entry["Body"])
+    body, receipt = str(entry["Body"]), str(entry["ReceiptHandle"])
+    sent = entry.get("Attributes", {}).get("SentTimestamp")
+    sent_at = int(sent) / 1000 if sent else None
     try:
         message = decode_message(body)
     except MessageInvalid:
-        return DeadLetter(str(entry["ReceiptHandle"]), body, _claimed_id(body), None)
-    return DeadLetter(str(entry["ReceiptHandle"]), body, message.import_id, message)
+        return DeadLetter(receipt, body, _claimed_id(body), None, sent_at)
+    return DeadLetter(receipt, body, message.import_id, message, sent_at)
 
 
 def _claimed_id(body: str) -> str | None:

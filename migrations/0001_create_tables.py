@@ -16,6 +16,8 @@ AUDIT = """
     updated_by varchar(50) NOT NULL,
     deleted_by varchar(50)
 """
+#: A transition happens when its locks are held, not when its transaction began to wait for them.
+CLOCK_AUDIT = AUDIT.replace("CURRENT_TIMESTAMP", "clock_timestamp()")
 #: Machine-made rows have no subject: nothing of ours writes created_by there.
 MACHINE_AUDIT = AUDIT.replace("created_by varchar(50) NOT NULL", "created_by varchar(50)")
 
@@ -119,7 +121,7 @@ CREATE TABLE job_event (
     from_status text,
     to_status text NOT NULL,
     detail text,
-    {AUDIT}
+    {CLOCK_AUDIT}
 );
 CREATE INDEX job_event_child_idx ON job_event (child_id, created_at, id);
 """

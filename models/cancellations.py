@@ -6,6 +6,7 @@ A cancelled child keeps its status; the item's cancelled_at says it all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from models.database import execute, retried, transaction
 from models.errors import Conflict
@@ -60,6 +61,7 @@ def delete_batch(subject: str, batch_id: str) -> None:
     with transaction():
         import_type, rows = lock_batch(subject, batch_id)
         _cancel([row for row in rows if row.live], subject)
+        rows = [replace(row, state=ItemState.CANCELLED) if row.live else row for row in rows]
         for table in ("batch_item", import_type):
             execute(
                 f"""UPDATE {table} SET deleted_at = clock_timestamp(), deleted_by = %s,

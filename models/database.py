@@ -92,6 +92,7 @@ def configure(settings: DatabaseSettings) -> None:
         f" -c idle_in_transaction_session_timeout="
         f"{settings.database_idle_in_transaction_timeout_seconds}s"
         " -c timezone=UTC"
+        " -c synchronous_commit=on"  # an answered 202 survives the death of the server
     )
     if database.database is not None:
         database.close_all()

@@ -20,6 +20,9 @@ from models.transitions import move, reopen_all
 #: How many runs machines may start, since a person last had a say, before they call it failed.
 MAX_MACHINE_RUNS = 3
 
+#: How far the clocks of SQS and of PostgreSQL may be apart.
+CLOCK_SKEW_SECONDS = 30
+
 EXHAUSTED_MESSAGE = "could not be queued: three dispatch attempts were not confirmed"
 
 
@@ -50,7 +53,7 @@ def exhaust(item_id: str) -> str | None:
         )
         if not spent or row.status is not ChildStatus.QUEUED:
             return None
-        _fail_dispatch(row, "exhausted", EXHAUSTED_MESSAGE)
+        _fail(row, "exhausted", EXHAUSTED_MESSAGE)
         return row.child_id
 
 
@@ -66,26 +69,24 @@ def reject(fence: outbox.Fence, code: str) -> bool:
         )
         if not held or row.status is not ChildStatus.QUEUED:
             return False
-        _fail_dispatch(row, "exhausted", f"the queue refuses this message: {code}")
+        _fail(row, "exhausted", f"the queue refuses this message: {code}")
         return True
 
 
-def _fail_dispatch(row: Locked, code: str, message: str) -> None:
-    execute(
-        """UPDATE batch_item SET error_message = %s, updated_at = clock_timestamp(), updated_by = %s
-           WHERE id = %s AND error_message IS NULL""",
-        (message, outbox.COMPONENT, row.item_id),
-    )
-    _fail(row, code, message)
-
-
-def _fail(row: Locked, code: str, message: str, actor: str | None = None) -> None:
+def _fail(row: Locked, code: str, message: str) -> None:
+    """Fail a live child; an item that was not dispatched yet never will be."""
+    if not row.dispatched:
+        execute(
+            """UPDATE batch_item SET error_message = %s, updated_at = clock_timestamp(),
+                   updated_by = %s
+               WHERE id = %s AND error_message IS NULL""",
+            (message, outbox.COMPONENT, row.item_id),
+        )
     move(
         row,
         ChildStatus.FAILED,
         "failed",
         component=outbox.COMPONENT,
-        actor=actor,
         detail=code,
         stamps=("completed_at",),
         error_code=code,
@@ -144,14 +145,33 @@ def _machine_runs(child_id: str) -> int:
 
 
 @retried
-def settle_dead_letter(import_type: ImportType, child_id: str) -> str:
+def settle_dead_letter(
+    import_type: ImportType, child_id: str, *, sent_at: float | None = None
+) -> str:
     """Give an import whose message was dead-lettered a new run, or after three of them a verdict.
 
-    Returns "new_run", "failed" or "settled" (it was already). Raises NotFound.
+    A letter of an earlier run decides nothing: the item waits for dispatch again, or its run began
+    after the letter was sent (`sent_at`, seconds since 1970 by SQS). Returns "new_run", "failed"
+    or "settled". Raises NotFound.
     """
     with transaction():
         row = lock(import_type, child_id)
-        return _restart(row, "dead_lettered", "dead_lettered") if row.live else "settled"
+        if not row.live or not row.dispatched or _began_after(child_id, sent_at):
+            return "settled"
+        return _restart(row, "dead_lettered", "dead_lettered")
+
+
+def _began_after(child_id: str, sent_at: float | None) -> bool:
+    """Tell whether the current run began after a message was sent, for sure on two clocks."""
+    if sent_at is None:
+        return False
+    rows = fetch(
+        """SELECT max(extract(epoch FROM created_at))::float AS began FROM job_event
+           WHERE child_id = %s AND event IN ('new_run', 'resumed', 'retried', 'redriven')""",
+        (child_id,),
+    )
+    began = rows[0]["began"]
+    return began is not None and began > sent_at + CLOCK_SKEW_SECONDS
 
 
 @retried
@@ -178,11 +198,7 @@ def expire(suspect: Suspect) -> bool:
             return False
         if not row.live or row.updated_at != suspect.updated_at:
             return False
-        message = "nothing in its queue has moved for a day"
-        if row.dispatched:
-            _fail(row, "expired", message)
-        else:
-            _fail_dispatch(row, "expired", message)
+        _fail(row, "expired", "nothing in its queue has moved for a day")
         return True
 
 
@@ -236,17 +252,20 @@ def unstarted_children(
     return _suspects(import_type, rows)
 
 
-def observed_wait(import_type: ImportType) -> float:
-    """Return the longest wait (s) between send and start that the last ten minutes have seen."""
+def observed_wait(import_type: ImportType) -> float | None:
+    """Return the longest wait (s) between send and start that the last ten minutes have seen.
+
+    None when nothing was started: then nobody knows how long the queue is.
+    """
     with connection():
         rows = fetch(
-            f"""SELECT coalesce(max(extract(epoch FROM c.started_at - i.dispatched_at)), 0)::float
-                       AS seconds
+            f"""SELECT max(extract(epoch FROM c.started_at - i.dispatched_at))::float AS seconds
                 FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
-                WHERE c.status = 'processing'
+                WHERE c.last_report_at > clock_timestamp() - interval '10 minutes'
                   AND c.started_at > clock_timestamp() - interval '10 minutes'"""
         )
-    return max(0.0, float(rows[0]["seconds"]))
+    seconds = rows[0]["seconds"]
+    return None if seconds is None else max(0.0, float(seconds))
 
 
 def in_flight_children(import_type: ImportType) -> list[Suspect]:

@@ -60,7 +60,9 @@ class DeadLetters:
         child_id = letter.message.import_id
         try:
             found = self._apply_stored_result(import_type, child_id)
-            verdict = found or verdicts.settle_dead_letter(import_type, child_id)
+            verdict = found or verdicts.settle_dead_letter(
+                import_type, child_id, sent_at=letter.sent_at
+            )
         except NotFound:
             log.error("dead_letter_unknown", import_id=letter.import_id, queue=str(import_type))
             return 0

@@ -34,10 +34,13 @@ class Sweeper:
         silent = verdicts.silent_children(
             import_type, stall_seconds=settings.stall_after_seconds, limit=settings.sweep_limit
         )
-        lost = verdicts.unstarted_children(
-            import_type,
-            waited_seconds=self._patience_seconds(import_type),
-            limit=settings.sweep_limit,
+        patience = self._patience_seconds(import_type)
+        lost = (
+            verdicts.unstarted_children(
+                import_type, waited_seconds=patience, limit=settings.sweep_limit
+            )
+            if patience is not None
+            else []
         )
         return (
             sum(_restart(suspect, "silent") for suspect in silent)
@@ -63,23 +66,25 @@ class Sweeper:
             log.error("import_expired", import_id=suspect.child_id)
         return len(expired)
 
-    def _patience_seconds(self, import_type: ImportType) -> float:
+    def _patience_seconds(self, import_type: ImportType) -> float | None:
         """Return how long a sent message may wait: a minute when SQS says that nothing waits.
 
         With a backlog it is twice the wait that lately started imports saw, and never less than
-        the stall limit: a deep queue is no loss.
+        the stall limit. When nothing was started lately it is for ever: a deep queue without
+        workers is no loss.
         """
         settings = self._settings
         try:
             depth = self._queue.depths(import_type)
         except QueueUnavailable as error:
             log.warning("depths_unknown", queue=str(import_type), reason=str(error))
-            return max(settings.stall_after_seconds, 2 * verdicts.observed_wait(import_type))
+            return None
         sample = {"visible": depth.visible, "in_flight": depth.in_flight, "dead": depth.dead}
         status.put(f"queue:{import_type}", "queue", sample)
         if depth.visible + depth.in_flight + depth.delayed == 0:
             return settings.unstarted_after_seconds
-        return max(settings.stall_after_seconds, 2 * verdicts.observed_wait(import_type))
+        observed = verdicts.observed_wait(import_type)
+        return None if observed is None else max(settings.stall_after_seconds, 2 * observed)
 
 
 def _restart(suspect: Suspect, reason: str) -> int:

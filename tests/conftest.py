@@ -24,7 +24,7 @@ from models import database as models_database
 from models.settings import DatabaseSettings
 
 REGION = "ap-northeast-1"
-# Killed processes lose nothing without these; only a power cut would.
+# Fast, not durable: the product asks for synchronous commits itself, only a power cut would lose.
 _FAST = MappingProxyType({"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"})
 
 

@@ -5,9 +5,7 @@ step the invariants hold; at the end faults go away, all is drained, and every i
 The long profile: `python -m pytest tests/faults/test_machine.py --hypothesis-profile=long`.
 """
 
-import gzip
 from contextlib import suppress
-from dataclasses import dataclass, field
 from io import BytesIO
 from threading import Event
 from typing import Any
@@ -26,7 +24,7 @@ from hypothesis.stateful import (
 from pydantic import SecretStr
 
 from jobs.errors import QueueUnavailable, StorageUnavailable
-from jobs.messages import JobMessage, canonical_json, encode_message
+from jobs.messages import JobMessage, encode_message
 from jobs.queue import OutgoingMessage
 from models import cancellations, outbox, redrives, transitions, verdicts
 from models.errors import Conflict, NotFound
@@ -38,16 +36,27 @@ from scheduler.deadletters import DeadLetters
 from scheduler.dispatcher import Dispatcher
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
-from tests.builders import ALICE, BOB, change, result, rows
+from tests.builders import ALICE, BOB, change, rows
 from tests.faults.fakes import FakeQueue, FakeStorage, Message
 from tests.faults.invariants import TERMINAL, Row, Witness, read_rows, violations
+from tests.faults.machine_parts import (
+    DEEDS,
+    NAMES,
+    PACKED,
+    Hand,
+    Work,
+    chosen,
+    deed,
+    finished,
+    machine_runs,
+)
 from web.errors import WebError
 from web.intake import Upload, accept
 from web.multipart_form import IncomingFile
 
 CI = settings(
-    max_examples=60,
-    stateful_step_count=60,
+    max_examples=25,
+    stateful_step_count=50,
     derandomize=True,
     database=None,
     deadline=None,
@@ -61,86 +70,6 @@ DRAIN_ROUNDS = 25
 
 pick = st.integers(0, 999)
 two = st.integers(0, 1)
-
-
-def machine_runs(row: Row) -> int:
-    """How many runs machines started since a person last had a say."""
-    events = [event["event"] for event in row.events]
-    last = max((n for n, e in enumerate(events) if e in {"retried", "redriven"}), default=-1)
-    return events[last + 1 :].count("new_run")
-
-
-@dataclass
-class Hand:
-    """What one scheduler holds between its claim and its mark."""
-
-    claims: list[Claimed] = field(default_factory=list)
-    acknowledged: list[Claimed] = field(default_factory=list)
-    sent: bool = False
-
-
-@dataclass
-class Work:
-    """One worker's run of one delivery; it may speak again long after it should have ended."""
-
-    message: Message
-    type: ImportType
-    child_id: str
-    run: int
-
-
-def finished(kind: ImportType, digest: str) -> transitions.ReportedResult:
-    """What a worker made of a file."""
-    if kind is ImportType.PAGE_IMPORT:
-        return result(digest * 64)
-    return transitions.ReportedResult(
-        sha256=digest * 64,
-        detected_type="text/x-python",
-        page_count=None,
-        document={},
-        design={"schema": "code2des/1"},
-        markdown={"ja": "設計", "en": "design"},
-    )
-
-
-def packed(kind: ImportType) -> bytes:
-    """A result object as a worker stores it."""
-    about = finished(kind, "d")
-    lines: list[dict[str, Any]] = [{"document": {"type": kind, "detected_type": "text/plain"}}]
-    if about.pages is not None:
-        lines += [{"page": page} for page in about.pages]
-    else:
-        lines += [{"design": about.design}, {"markdown": about.markdown}]
-    return gzip.compress(b"".join(canonical_json(line) + b"\n" for line in lines), mtime=0)
-
-
-PACKED = {kind: packed(kind) for kind in ImportType}
-
-
-def chosen(things: list[Any], number: int) -> Any:
-    """Pick one of them by a number, or None when there is none."""
-    return things[number % len(things)] if things else None
-
-
-#: name of a deed → the strategies of its arguments
-DEEDS: dict[str, dict[str, Any]] = {}
-#: every name as often as its weight says
-NAMES: list[str] = []
-
-
-def deed(*, weight: int = 1, **strategies: Any) -> Any:
-    """Declare something that can happen.
-
-    One rule draws all deeds: Hypothesis turns some rules off in each example, and with thirty of
-    them a message would hardly ever come from its claim to its result.
-    """
-
-    def declare(function: Any) -> Any:
-        DEEDS[function.__name__] = strategies
-        NAMES.extend([function.__name__] * weight)
-        return function
-
-    return declare
 
 
 class Torikomi(RuleBasedStateMachine):
@@ -298,7 +227,7 @@ class Torikomi(RuleBasedStateMachine):
             self.hands[who] = Hand(outbox.claim(limit))
             for claim in self.hands[who].claims:
                 row = self.known[claim.child_id]
-                assert row.state not in {"completed", "cancelled"}
+                assert row.state not in TERMINAL
                 assert row.item["dispatched_at"] is None
                 assert 1 <= claim.fence.dispatch_attempts <= outbox.MAX_ATTEMPTS
                 assert claim.fence.dispatch_attempts == row.item["dispatch_attempts"] + 1

@@ -41,7 +41,7 @@ PLACES = {
     "processing": (lambda id_: report(id_, "processing", run=None), "a worker has it"),
     "waiting for redelivery": (age_report, "deliver its message again"),
     "dead-lettered": (
-        lambda id_: verdicts.settle_dead_letter(PAGE, id_),
+        lambda id_: (dispatch(id_), verdicts.settle_dead_letter(PAGE, id_)),
         "run 2 began (new_run: dead_lettered)",
     ),
     "exhausted": (exhaust, "redrive it"),

@@ -133,6 +133,7 @@ def test_a_dead_letter_whose_result_was_stored_completes_its_import(queue, tmp_p
 
 def test_a_stored_result_of_another_kind_is_not_applied(queue, tmp_path):
     _, (child_id,) = register()
+    report(child_id, "processing", run=None)
     store_result(child_id, tmp_path, type="code2des")
     send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
     DeadLetters(queue, Storage(StorageSettings())).drain()
@@ -143,6 +144,7 @@ def test_a_dead_letter_after_the_third_run_fails_the_import(queue):
     _, (child_id,) = register()
     while start_new_run(child_id) == "new_run" and child(child_id)["run"] < 4:
         pass
+    report(child_id, "processing", run=None)
     send_dead(encode_message(JobMessage.from_json(item_of(child_id)["message"])))
     DeadLetters(queue, Storage(StorageSettings())).drain()
     assert child(child_id)["error_code"] == "dead_lettered"
