@@ -4,6 +4,8 @@ import gzip
 from dataclasses import dataclass, field
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from jobs.messages import canonical_json
 from models import transitions
 from models.outbox import Claimed
@@ -11,6 +13,18 @@ from models.states import ImportType
 from tests.builders import result
 from tests.faults.fakes import Message
 from tests.faults.invariants import Row
+
+CI = settings(
+    max_examples=25,
+    stateful_step_count=50,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+FAULTS = ("down", "reply_lost", "first_refused", "first_missing", "first_hopeless")
+#: Rounds of everything after which a drained product has nothing left to do.
+DRAIN_ROUNDS = 25
 
 
 def machine_runs(row: Row) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -40,7 +40,10 @@ from tests.builders import ALICE, BOB, change, rows
 from tests.faults.fakes import FakeQueue, FakeStorage, Message
 from tests.faults.invariants import TERMINAL, Row, Witness, read_rows, violations
 from tests.faults.machine_parts import (
+    CI,
     DEEDS,
+    DRAIN_ROUNDS,
+    FAULTS,
     NAMES,
     PACKED,
     Hand,
@@ -54,20 +57,8 @@ from web.errors import WebError
 from web.intake import Upload, accept
 from web.multipart_form import IncomingFile
 
-CI = settings(
-    max_examples=25,
-    stateful_step_count=50,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
 SUBJECTS = (ALICE, BOB)
 EXTENSION = {ImportType.PAGE_IMPORT: "txt", ImportType.CODE2DES: "py"}
-FAULTS = ("down", "reply_lost", "first_refused", "first_missing", "first_hopeless")
-#: Rounds of everything after which a drained product has nothing left to do.
-DRAIN_ROUNDS = 25
-
 pick = st.integers(0, 999)
 two = st.integers(0, 1)
 
