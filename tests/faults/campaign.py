@@ -61,9 +61,10 @@ class Campaign:
         seed: int,
         say: Callable[[str], None] = print,
         uploaders: int = UPLOADERS,
+        drain_seconds: float = DRAIN_SECONDS,
     ) -> None:
         self.product, self.seed, self._say = product, seed, say
-        self._uploaders = uploaders
+        self._uploaders, self._drain_seconds = uploaders, drain_seconds
         self.dice = random.Random(seed)
         self.uploads: list[Uploaded] = []
         self.problems: list[str] = []
@@ -88,7 +89,7 @@ class Campaign:
             self._be_honest()
             self._stop.set()
             self._wait_for(uploading)
-        self.product.drain(DRAIN_SECONDS)
+        self.product.drain(self._drain_seconds)
         return self._judge()
 
     def _wait_for(self, uploading: Sequence[threading.Thread]) -> None:
@@ -366,11 +367,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     parser.add_argument("--uploaders", type=int, default=UPLOADERS)
+    parser.add_argument("--drain", type=float, default=DRAIN_SECONDS, help="seconds at the end")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="torikomi-campaign-"))
     directory.chmod(0o711)
     with Product(directory / "product") as product:
-        found = Campaign(product, options.seed, uploaders=options.uploaders).run(options.seconds)
+        campaign = Campaign(
+            product,
+            options.seed,
+            uploaders=options.uploaders,
+            drain_seconds=options.drain,
+        )
+        found = campaign.run(options.seconds)
     directory.rmdir()
     print(f"seed {options.seed}: {len(found)} violations", *found, sep="\n")  # noqa: T201
     return 1 if found else 0
