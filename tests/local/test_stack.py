@@ -37,8 +37,9 @@ def everything(stack: Stack) -> list[Identity]:
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (identity := identify(int(entry.name))):
-            stat = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            parents.setdefault(int(stat[1]), []).append(identity.pid)
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # ended since
+                stat = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                parents.setdefault(int(stat[1]), []).append(identity.pid)
     for pid in found:
         found.extend(parents.get(pid, []))
     return [identity for pid in found if (identity := identify(pid))]
@@ -50,7 +51,9 @@ def listening_addresses(pids: list[int]) -> set[str]:
     for pid in pids:
         # The parsers' sandbox is closed even to its own user; it may open no socket at all.
         with contextlib.suppress(PermissionError, FileNotFoundError):
-            links += [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+            for link in list(Path(f"/proc/{pid}/fd").iterdir()):
+                with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+                    links.append(str(link.readlink()))
     sockets = {link for link in links if link.startswith("socket:")}
     assert len(sockets) > len(pids)
     addresses = set()
