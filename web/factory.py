@@ -81,6 +81,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         sign_in=SignIn(settings),
         waiters=Waiters(settings.max_waiters),
         rate_limit=RateLimit(settings.rate_limit_requests, settings.rate_limit_seconds),
+        readiness=health.Readiness(),
     )
     for module in (api_children, api_results, api_batches, api_uploads):
         app.register_blueprint(module.blueprint)

@@ -12,6 +12,7 @@ from web.cognito import SignIn, TokenVerifier
 from web.settings import WebSettings
 
 if TYPE_CHECKING:  # these use services() themselves, or what does
+    from web.health import Readiness
     from web.limits import RateLimit
     from web.waiting import Waiters
 
@@ -28,6 +29,7 @@ class Services:
     sign_in: SignIn
     waiters: Waiters
     rate_limit: RateLimit
+    readiness: Readiness
 
 
 def services() -> Services:
