@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import click
 from flask import Flask
+from pydantic import ValidationError
 
 from jobs import logs
 from jobs.settings import LogSettings, StorageSettings
@@ -16,9 +18,19 @@ from web.settings import WebSettings
 
 def create_app() -> Flask:
     """Build the web application, and the commands of `flask --app app`. Opens no connection."""
-    logs.configure("web", LogSettings())
-    database.configure(DatabaseSettings())
-    application = factory.create_app(WebSettings(), Storage(StorageSettings()))
+    application = _web_application()
     for group in GROUPS:
         application.cli.add_command(group)
     return application
+
+
+def _web_application() -> Flask:
+    """Build the whole, or for a command that needs less an application without the web's parts."""
+    try:
+        logs.configure("web", LogSettings())
+        database.configure(DatabaseSettings())
+        return factory.create_app(WebSettings(), Storage(StorageSettings()))
+    except ValidationError:
+        if click.get_current_context(silent=True) is None:  # gunicorn, not a command
+            raise
+        return Flask(__name__)

@@ -18,6 +18,8 @@ import structlog
 #: DEL and C1, line and paragraph separator, bidi controls, BOM, and surrogates (not UTF-8).
 _HOSTILE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
+_CONTROLS = re.compile("[\x00-\x1f]")
+
 #: Libraries that log requests, headers or whole messages below this level.
 _QUIET = ("boto3", "botocore", "urllib3", "s3transfer", "httpx", "httpcore", "dramatiq")
 
@@ -77,6 +79,11 @@ def _escape(text: str) -> str:
 
 def _as_json(value: object) -> str:
     return _escape(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def on_one_line(text: str) -> str:
+    """Return any text fit for a terminal: on one line, with nothing that moves or turns it."""
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", _escape(text))
 
 
 def _render_json(_: object, __: str, event: Mapping[str, Any]) -> str:

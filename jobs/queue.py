@@ -155,14 +155,16 @@ class QueueClient:
             dead=self._attributes(f"{queue}_dlq")[_DEPTHS[0]],
         )
 
-    def receive_dead(self, queue: str, limit: int = 10) -> list[DeadLetter]:
-        """Read up to `limit` (≤ 10) dead letters; they come back unless deleted."""
+    def receive_dead(
+        self, queue: str, limit: int = 10, *, visibility_seconds: int = DEAD_VISIBILITY_SECONDS
+    ) -> list[DeadLetter]:
+        """Read up to `limit` (≤ 10) dead letters; they come back after a while unless deleted."""
         answer = self._call(
             f"{queue}_dlq",
             lambda url: self._client.receive_message(
                 QueueUrl=url,
                 MaxNumberOfMessages=min(limit, MAX_BATCH_ENTRIES),
-                VisibilityTimeout=DEAD_VISIBILITY_SECONDS,
+                VisibilityTimeout=visibility_seconds,
                 WaitTimeSeconds=0,
                 MessageSystemAttributeNames=["SentTimestamp"],
             ),

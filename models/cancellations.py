@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from models.children import find_type
 from models.database import execute, retried, transaction
 from models.errors import Conflict
-from models.locks import Locked, lock_batch, lock_own
+from models.locks import Locked, lock, lock_batch, lock_own
 from models.states import ImportType, ItemState
 from models.transitions import note_all
 
@@ -28,6 +29,17 @@ def cancel_import(subject: str, import_type: ImportType, child_id: str) -> None:
 
 
 @retried
+def cancel_any(child_id: str, *, actor: str) -> None:
+    """Cancel any live import for an operator. Raises NotFound, Conflict("already_terminal")."""
+    import_type = find_type(child_id)
+    with transaction():
+        row = lock(import_type, child_id)
+        if not row.live:
+            raise Conflict("already_terminal")
+        _cancel([row], actor, component="operator")
+
+
+@retried
 def cancel_batch(subject: str, batch_id: str) -> int:
     """Cancel what still runs of a batch; returns how many items that were.
 
@@ -42,14 +54,14 @@ def cancel_batch(subject: str, batch_id: str) -> int:
         return len(live)
 
 
-def _cancel(live: Sequence[Locked], subject: str) -> None:
+def _cancel(live: Sequence[Locked], subject: str, *, component: str = COMPONENT) -> None:
     execute(
         """UPDATE batch_item SET cancelled_at = clock_timestamp(),
                updated_at = clock_timestamp(), updated_by = %s
            WHERE id = ANY(%s) AND cancelled_at IS NULL""",
         (subject, [row.item_id for row in live]),
     )
-    note_all(live, "cancelled", to=ItemState.CANCELLED, component=COMPONENT, actor=subject)
+    note_all(live, "cancelled", to=ItemState.CANCELLED, component=component, actor=subject)
 
 
 @retried

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from models.cursors import decode_cursor, encode_cursor
 from models.database import connection, fetch
-from models.states import ImportType
+from models.states import ImportType, item_state
 
 #: Failures of the machinery, not of the file.
 MACHINE_CODES = ("exhausted", "dispatch_rejected", "dead_lettered", "stalled", "expired")
@@ -50,6 +51,74 @@ def given_up(*, limit: int) -> list[Trouble]:
         order="c.updated_at DESC",
     )
     return sorted(found, key=lambda trouble: trouble.at, reverse=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """One import of anybody, as a list shows it; `status` is an ItemState word."""
+
+    id: str
+    type: str
+    status: str
+    error_code: str | None
+    run: int
+    batch_id: str
+    subject: str
+    file_name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which imports a list shows; what is None does not matter."""
+
+    state: str | None = None
+    import_type: str | None = None
+    subject: str | None = None
+    batch_id: str | None = None
+    error_code: str | None = None
+
+
+def list_imports(
+    wanted: Wanted, *, cursor: str | None, limit: int
+) -> tuple[list[Listed], str | None]:
+    """Return a page of all subjects' imports, newest first, and the next cursor or None.
+
+    Raises Conflict("cursor_invalid").
+    """
+    conditions, params = ["i.deleted_at IS NULL"], []
+    chosen = {
+        f"({item_state()})": wanted.state,
+        "c.created_by": wanted.subject,
+        "i.batch_id": wanted.batch_id,
+        "c.error_code": wanted.error_code,
+    }
+    for column, value in chosen.items():
+        if value is not None:
+            conditions.append(f"{column} = %s")
+            params.append(value)
+    if cursor is not None:
+        conditions.append("c.id < %s")
+        params.append(str(decode_cursor(cursor, (str,))[0]))
+    found: list[Listed] = []
+    with connection():
+        for import_type in ImportType:
+            if wanted.import_type in (None, import_type):
+                found += _listed(import_type, " AND ".join(conditions), [*params, limit + 1])
+    found.sort(key=lambda listed: listed.id, reverse=True)
+    following = encode_cursor(found[limit - 1].id) if len(found) > limit else None
+    return found[:limit], following
+
+
+def _listed(import_type: ImportType, where: str, params: list[object]) -> list[Listed]:
+    rows = fetch(
+        f"""SELECT c.id, ({item_state()}) AS status, c.error_code, c.run, i.batch_id,
+                   c.created_by AS subject, c.file_name, c.created_at
+            FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
+            WHERE {where} ORDER BY c.id DESC LIMIT %s""",
+        params,
+    )
+    return [Listed(type=str(import_type), **row) for row in rows]
 
 
 def _both(where: str, value: object, limit: int, *, order: str = "at") -> list[Trouble]:

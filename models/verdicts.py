@@ -73,20 +73,24 @@ def reject(fence: outbox.Fence, code: str) -> bool:
         return True
 
 
-def _fail(row: Locked, code: str, message: str) -> None:
-    """Fail a live child; an item that was not dispatched yet never will be."""
+def _fail(row: Locked, code: str, message: str, *, actor: str | None = None) -> None:
+    """Fail a live child; an item that was not dispatched yet never will be.
+
+    `actor` is the operator who says so, None for a machine.
+    """
     if not row.dispatched:
         execute(
             """UPDATE batch_item SET error_message = %s, updated_at = clock_timestamp(),
                    updated_by = %s
                WHERE id = %s AND error_message IS NULL""",
-            (message, outbox.COMPONENT, row.item_id),
+            (message, actor or outbox.COMPONENT, row.item_id),
         )
     move(
         row,
         ChildStatus.FAILED,
         "failed",
-        component=outbox.COMPONENT,
+        component="operator" if actor else outbox.COMPONENT,
+        actor=actor,
         detail=code,
         stamps=("completed_at",),
         error_code=code,
@@ -175,7 +179,9 @@ def _began_after(child_id: str, sent_at: float | None) -> bool:
 
 
 @retried
-def fail(import_type: ImportType, child_id: str, *, code: str, message: str) -> bool:
+def fail(
+    import_type: ImportType, child_id: str, *, code: str, message: str, actor: str | None = None
+) -> bool:
     """Give a live import up with a code; False when it is settled already."""
     with transaction():
         try:
@@ -184,7 +190,7 @@ def fail(import_type: ImportType, child_id: str, *, code: str, message: str) -> 
             return False
         if not row.live:
             return False
-        _fail(row, code, message)
+        _fail(row, code, message, actor=actor)
         return True
 
 

@@ -26,6 +26,9 @@ from models.errors import NotFound
 from models.states import ImportType
 from models.transitions import ReportedResult
 
+#: The verdict on a letter that stays where it is.
+LEFT = "left"
+
 log = structlog.get_logger(__name__)
 
 
@@ -47,16 +50,23 @@ class DeadLetters:
         settled = 0
         for import_type in ImportType:
             try:
-                letters = self._queue.receive_dead(import_type)
-                settled += sum(self._settle(import_type, letter) for letter in letters)
+                settled += sum(verdict != LEFT for verdict in self.settle_some(import_type))
             except (QueueUnavailable, StorageUnavailable) as error:
                 log.warning("dead_letters_unreadable", queue=str(import_type), reason=str(error))
         return settled
 
-    def _settle(self, import_type: ImportType, letter: DeadLetter) -> int:
+    def settle_some(self, import_type: ImportType) -> list[str]:
+        """Settle one receive of a DLQ; returns the verdict on each letter, none when none came.
+
+        Raises QueueUnavailable, StorageUnavailable.
+        """
+        letters = self._queue.receive_dead(import_type)
+        return [self._settle(import_type, letter) for letter in letters]
+
+    def _settle(self, import_type: ImportType, letter: DeadLetter) -> str:
         if letter.message is None or letter.message.type != import_type:
             log.error("dead_letter_unknown", import_id=letter.import_id, queue=str(import_type))
-            return 0
+            return LEFT
         child_id = letter.message.import_id
         try:
             found = self._apply_stored_result(import_type, child_id)
@@ -65,10 +75,10 @@ class DeadLetters:
             )
         except NotFound:
             log.error("dead_letter_unknown", import_id=letter.import_id, queue=str(import_type))
-            return 0
+            return LEFT
         self._queue.delete_dead(import_type, letter.receipt)
         log.warning("dead_letter_settled", import_id=letter.import_id, verdict=verdict)
-        return 1
+        return verdict
 
     def _apply_stored_result(self, import_type: ImportType, child_id: str) -> str | None:
         """Complete a live import whose result was stored and whose report was lost.

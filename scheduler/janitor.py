@@ -78,20 +78,30 @@ class Janitor:
     def collect_orphans(self, *, dry_run: bool = False) -> list[str]:
         """Delete objects older than a day that no row wants; returns their keys."""
         row = status.get(CURSOR)
-        after = str(row.data["after"]) if row else ""
+        orphans, following = self.find_orphans(str(row.data["after"]) if row else "")
+        if not dry_run:
+            self.delete_orphans(orphans)
+            status.put(CURSOR, "cursor", {"after": following or ""})
+        return orphans
+
+    def find_orphans(self, after: str) -> tuple[list[str], str | None]:
+        """Look at one bounded stretch of keys; return its orphans and where the next one begins.
+
+        None when this was the last one. Deletes nothing.
+        """
         cutoff = datetime.now(UTC) - ORPHAN_AGE
         listed = self._storage.list_older_than(cutoff, after=after)
         keys = [entry.key for entry in islice(listed, self._settings.orphan_limit)]
         orphans: list[str] = []
         for chunk in _chunks([key for key in keys if _is_older(key, cutoff)], 500):
             orphans += self._unwanted(chunk)
-        if not dry_run:
-            for key in orphans:
-                self._storage.delete(key)
-                log.warning("orphan_deleted", import_id=_child_of(key), object_key=key)
-            reached_end = len(keys) < self._settings.orphan_limit
-            status.put(CURSOR, "cursor", {"after": "" if reached_end else keys[-1]})
-        return orphans
+        return orphans, keys[-1] if len(keys) == self._settings.orphan_limit else None
+
+    def delete_orphans(self, keys: list[str]) -> None:
+        """Delete every version of these objects for good."""
+        for key in keys:
+            self._storage.delete(key)
+            log.warning("orphan_deleted", import_id=_child_of(key), object_key=key)
 
     def _unwanted(self, keys: list[str]) -> list[str]:
         by_child = {child: list(group) for child, group in groupby(keys, key=_child_of)}

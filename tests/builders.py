@@ -1,6 +1,6 @@
 """Rows for tests, made by the product's own functions, and a look at them by SQL."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs.messages import JobMessage
@@ -116,3 +116,11 @@ def start_new_run(child_id: str, reason: str = "test") -> str | None:
         type=ImportType.PAGE_IMPORT, child_id=child_id, updated_at=child(child_id)["updated_at"]
     )
     return verdicts.start_new_run(suspect, reason=reason)
+
+
+def old_id(hours: float) -> str:
+    """A UUIDv7 as it was made some hours ago."""
+    then = int((datetime.now(UTC) - timedelta(hours=hours)).timestamp() * 1000)
+    made = uuid7().replace("-", "")
+    text = f"{then:012x}{made[12:]}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -86,6 +86,6 @@ def test_the_other_commands_answer(stack):
     assert json.loads(out)["breaker"] == "closed"
     code, out = run_command(stack, "imports", "resume-all", "--dry-run")
     assert code == 0
-    assert out.startswith("in flight: ")
+    assert out.startswith("in_flight: ")
     code, _ = run_command(stack, "imports", "explain", "no-such-id")
     assert code == 1

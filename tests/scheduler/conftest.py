@@ -5,13 +5,17 @@ from dataclasses import dataclass, field
 from threading import Event
 
 import boto3
+import click
 import pytest
+from click.testing import CliRunner
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from jobs.errors import QueueUnavailable
 from jobs.queue import OutgoingMessage, QueueClient, QueueDepth, Rejection, SendOutcome
 from jobs.settings import QueueSettings
 from scheduler.breaker import Breaker
+from scheduler.commands import GROUPS
 from scheduler.dispatcher import Dispatcher
 from scheduler.settings import SchedulerSettings
 
@@ -91,3 +95,18 @@ def received(aws):
             found += batch
 
     return read
+
+
+@pytest.fixture
+def operate(database, monkeypatch):
+    """Run an operator's command; returns what it says, on stderr if it is to fail."""
+    monkeypatch.setenv("DATABASE_URL", database)
+    commands = click.Group(commands=list(GROUPS))
+
+    def run(*words: str, fails: int = 0) -> str:
+        with capture_logs():  # not set up here, structlog would write to stdout
+            done = CliRunner().invoke(commands, words)
+        assert done.exit_code == fails, done.output
+        return done.stderr if fails else done.stdout
+
+    return run

@@ -1,6 +1,6 @@
 """Retention and orphans on the real object store."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import boto3
 import pytest
@@ -9,7 +9,7 @@ from jobs.settings import StorageSettings
 from jobs.storage import Storage
 from models import ids
 from scheduler.janitor import Janitor
-from tests.builders import change, child, register, report, rows
+from tests.builders import change, child, old_id, register, report, rows
 
 
 @pytest.fixture
@@ -34,14 +34,6 @@ def keys(bucket) -> list[str]:
 def store(bucket, key: str) -> str:
     bucket.put_object(Bucket="torikomi", Key=key, Body=b"x")
     return key
-
-
-def old_id(hours: float) -> str:
-    """A UUIDv7 as it was made some hours ago."""
-    then = int((datetime.now(UTC) - timedelta(hours=hours)).timestamp() * 1000)
-    made = ids.uuid7().replace("-", "")
-    text = f"{then:012x}{made[12:]}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 @pytest.fixture
