@@ -1,4 +1,8 @@
-"""A diagram → SVG: boxes in layers, or a sequence. Text is escaped, looks come from the CSS."""
+"""A diagram → SVG: boxes in layers, or a sequence. Text is escaped.
+
+Looks are presentation attributes, no `<style>`: it shows under any Content-Security-Policy and in
+any viewer, and a page's own style sheet still wins over them.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,18 @@ from web.mermaid import Box, Diagram, Edge, read
 _LINE, _PAD, _GAP_X, _GAP_Y = 19, 12, 28, 58
 _WIDEST_ROW = 980
 _STEP = 40
+
+_STROKE = Markup('fill="none" stroke="#5a6478" stroke-width="1.2"')
+#: What a kind of text adds to the drawing's own ink, size and middle anchor.
+_TEXTS = {
+    "title": Markup('font-weight="600"'),
+    "above": Markup('fill="#5a6478" font-size="12"'),
+    "label": Markup(
+        'fill="#5a6478" font-size="12" paint-order="stroke" stroke="#ffffff" stroke-width="4"'
+    ),
+    "member": Markup(""),
+    "self": Markup('text-anchor="start"'),
+}
 
 
 def draw(text: str, title: str) -> Markup | None:
@@ -152,9 +168,10 @@ def _centre(places: dict[str, _Place]) -> None:
 
 def _drawn(box: Box, place: _Place) -> Markup:
     parts = [
-        Markup('<rect x="{:.0f}" y="{:.0f}" width="{:.0f}" height="{:.0f}" rx="6"/>').format(
-            place.x, place.y, place.width, place.height
-        )
+        Markup(
+            '<rect x="{:.0f}" y="{:.0f}" width="{:.0f}" height="{:.0f}" rx="6"'
+            ' fill="#ffffff" stroke="#23418f"/>'
+        ).format(place.x, place.y, place.width, place.height)
     ]
     y = place.y + _LINE - 1
     for kind, text in _texts(box):
@@ -164,8 +181,8 @@ def _drawn(box: Box, place: _Place) -> Markup:
 
 
 def _text(x: float, y: float, text: str, kind: str) -> Markup:
-    made = Markup('<text class="{}" x="{:.0f}" y="{:.0f}">{}</text>')
-    return made.format(kind, x, y, text)
+    made = Markup('<text class="{}" {} x="{:.0f}" y="{:.0f}">{}</text>')
+    return made.format(kind, _TEXTS[kind], x, y, text)
 
 
 def _arrow(start: _Place, end: _Place, label: str) -> Markup:
@@ -175,8 +192,8 @@ def _arrow(start: _Place, end: _Place, label: str) -> Markup:
     y2, tip = (end.y, -8) if down else (end.y + end.height, 8)
     bend = (y2 - y1) / 2 if end.y != start.y else -_GAP_Y / 2
     path = Markup(
-        '<path d="M{0:.0f} {1:.0f}C{0:.0f} {2:.0f} {3:.0f} {4:.0f} {3:.0f} {5:.0f}"/>'
-    ).format(start.middle, y1, y1 + bend, end.middle, y2 - bend, y2 + tip)
+        '<path {6} d="M{0:.0f} {1:.0f}C{0:.0f} {2:.0f} {3:.0f} {4:.0f} {3:.0f} {5:.0f}"/>'
+    ).format(start.middle, y1, y1 + bend, end.middle, y2 - bend, y2 + tip, _STROKE)
     parts = [path, _tip(end.middle, y2, 0, tip)]
     if label:
         parts.append(_text((start.middle + end.middle) / 2, (y1 + y2) / 2, label, "label"))
@@ -186,7 +203,7 @@ def _arrow(start: _Place, end: _Place, label: str) -> Markup:
 def _tip(x: float, y: float, dx: float, dy: float) -> Markup:
     """Draw an arrow's head at x, y that comes from x+dx, y+dy."""
     sx, sy = (4, 0) if dy else (0, 4)
-    made = Markup('<polygon points="{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>')
+    made = Markup('<polygon fill="#5a6478" points="{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>')
     return made.format(x, y, x + dx - sx, y + dy - sy, x + dx + sx, y + dy + sy)
 
 
@@ -200,9 +217,10 @@ def _sequence(diagram: Diagram, title: str) -> Markup:
     top = 2 * _PAD + _LINE
     bottom = top + _STEP * (len(diagram.edges) + 1)
     parts = [
-        Markup('<line class="life" x1="{0:.0f}" y1="{1}" x2="{0:.0f}" y2="{2}"/>').format(
-            head.middle, top, bottom
-        )
+        Markup(
+            '<line class="life" {3} stroke-dasharray="4 4"'
+            ' x1="{0:.0f}" y1="{1}" x2="{0:.0f}" y2="{2}"/>'
+        ).format(head.middle, top, bottom, _STROKE)
         for head in heads.values()
     ]
     parts += [_drawn(box, heads[node]) for node, box in diagram.boxes.items()]
@@ -215,16 +233,17 @@ def _sequence(diagram: Diagram, title: str) -> Markup:
 def _message(start: float, end: float, edge: Edge, position: int) -> Markup:
     y = 2 * _PAD + _LINE + _STEP * position
     if start == end:
-        line = Markup('<path d="M{0:.0f} {1}h28v14h-20"/>').format(start, y - 14)
+        line = Markup('<path {2} d="M{0:.0f} {1}h28v14h-20"/>').format(start, y - 14, _STROKE)
         return line + _tip(start, y, 8, 0) + _text(start + 34, y - 4, edge.label, "self")
     tip = -8 if end > start else 8
-    line = Markup('<path d="M{:.0f} {}H{:.0f}"/>').format(start, y, end + tip)
+    line = Markup('<path {} d="M{:.0f} {}H{:.0f}"/>').format(_STROKE, start, y, end + tip)
     return line + _tip(end, y, tip, 0) + _text((start + end) / 2, y - 6, edge.label, "label")
 
 
 def _svg(parts: list[Markup], width: float, height: float, title: str) -> Markup:
     head = Markup(
-        '<svg class="diagram" role="img" aria-label="{2}" width="{0:.0f}" height="{1:.0f}"'
-        ' viewBox="0 0 {0:.0f} {1:.0f}">'
+        '<svg xmlns="http://www.w3.org/2000/svg" class="diagram" role="img" aria-label="{2}"'
+        ' width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" fill="#1b2130"'
+        ' font-family="sans-serif" font-size="13" text-anchor="middle">'
     ).format(width, height, title)
     return head + Markup("").join(parts) + Markup("</svg>")

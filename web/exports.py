@@ -1,15 +1,18 @@
-"""A result as one file to take away: Markdown, plain text or JSON, streamed page by page."""
+"""A result as one file to take away: Markdown, text, JSON, HTML or Excel, streamed."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from flask import Response, json, stream_with_context
 
 from models.children import ChildView
 from models.results import DesignView
 from web import payloads
+from web.designs.document import stream_document
+from web.designs.workbook import write_workbook
 from web.downloads import attachment
 from web.errors import WebError
 from web.results import pages_of
@@ -18,7 +21,10 @@ _KINDS = {
     "markdown": ("md", "text/markdown; charset=utf-8"),
     "text": ("txt", "text/plain; charset=utf-8"),
     "json": ("json", "application/json"),
+    "html": ("html", "text/html; charset=utf-8"),
+    "xlsx": ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
 }
+_COPY_BYTES = 256 * 1024
 
 
 def page_export(subject: str, view: ChildView, kind: str) -> Response:
@@ -34,12 +40,32 @@ def page_export(subject: str, view: ChildView, kind: str) -> Response:
 
 def design_export(view: ChildView, design: DesignView, kind: str, written: str) -> Response:
     """Return a design document. Raises WebError for an unknown kind."""
+    text = design.markdown_ja if written == "ja" else design.markdown_en
     if kind == "json":
         return _download(view, kind, iter([_line(design.design)]))
-    if kind != "markdown":
-        raise WebError("not_found")
-    text = design.markdown_ja if written == "ja" else design.markdown_en
-    return _download(view, kind, iter([text.encode()]))
+    if kind == "markdown":
+        return _download(view, kind, iter([text.encode()]))
+    if kind == "html":
+        title = str(design.design["project"]["name"])
+        return _download(view, kind, _encoded(stream_document(text, language=written, title=title)))
+    if kind == "xlsx":
+        return _download(view, kind, _workbook(view, design, written))
+    raise WebError("not_found")
+
+
+def _encoded(parts: Iterator[str]) -> Iterator[bytes]:
+    return (part.encode() for part in parts)
+
+
+def _workbook(view: ChildView, design: DesignView, written: str) -> Iterator[bytes]:
+    """Write the workbook beside, then yield it; the file is gone when the reader is."""
+    with tempfile.TemporaryDirectory(prefix="torikomi-workbook-") as directory:
+        path = Path(directory) / "design.xlsx"
+        made = view.completed_at or view.created_at
+        write_workbook(design.design, path, language=written, made=made)
+        with path.open("rb") as book:
+            while chunk := book.read(_COPY_BYTES):
+                yield chunk
 
 
 def _as_text(subject: str, view: ChildView, kind: str) -> Iterator[bytes]:

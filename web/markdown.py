@@ -6,6 +6,8 @@ links; the Content-Security-Policy is the second wall.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,6 +24,13 @@ MAX_CHARS = 30_000
 _HEADING_SHIFT = 2
 #: A table of contents goes this deep.
 _CONTENTS_DEPTH = 2
+
+
+#: `path` or `path:line` as a design document writes it.
+_PLACE = re.compile(r"(.+?)(?::(\d{1,7}))?")
+
+#: Where a place in the source is shown; None for what is no file of this design.
+Locate = Callable[[str, int | None], str | None]
 
 
 @dataclass(frozen=True)
@@ -61,22 +70,44 @@ def render(text: str, max_chars: int = MAX_CHARS) -> Markup | None:
     return _html(_renderer().parse(text))
 
 
-def render_with_contents(text: str, max_chars: int) -> tuple[Markup | None, list[Heading]]:
-    """Return the rendered text and its table of contents, whose anchors the headings carry."""
+def render_with_contents(
+    text: str, max_chars: int, *, locate: Locate | None = None, anchor: str = "section"
+) -> tuple[Markup | None, list[Heading]]:
+    """Return the rendered text and its table of contents, whose anchors the headings carry.
+
+    Places in the source that `locate` knows become links.
+    """
     if not text.strip() or len(text) > max_chars:
         return None, []
     tokens = _renderer().parse(text)
     contents: list[Heading] = []
     for place, token in enumerate(tokens):
+        if locate is not None and token.children:
+            token.children = [new for each in token.children for new in _located(each, locate)]
         if token.type != "heading_open":
             continue
         depth = int(token.tag[1])
         if depth > _CONTENTS_DEPTH:
             continue
-        heading = Heading(depth, _plain(tokens[place + 1]), f"section-{len(contents) + 1}")
+        heading = Heading(depth, _plain(tokens[place + 1]), f"{anchor}-{len(contents) + 1}")
         token.attrSet("id", heading.anchor)
         contents.append(heading)
     return _html([_drawn(token) for token in tokens]), contents
+
+
+def _located(child: Token, locate: Locate) -> list[Token]:
+    """Make a link of a place in the source; our own address, so it is not marked as foreign."""
+    match = _PLACE.fullmatch(child.content) if child.type == "code_inline" else None
+    if match is None:
+        return [child]
+    address = locate(match[1], int(match[2]) if match[2] else None)
+    if address is None:
+        return [child]
+    return [
+        Token("html_inline", "", 0, content=str(Markup('<a href="{}">').format(address))),
+        child,
+        Token("html_inline", "", 0, content="</a>"),
+    ]
 
 
 def _drawn(token: Token) -> Token:

@@ -54,7 +54,7 @@ def words(text: str) -> list[str]:
     for each in tree.iter("{*}rect", "rect"):
         assert 0 <= float(each.get("x")) <= width - float(each.get("width"))
         assert 0 <= float(each.get("y")) <= height - float(each.get("height"))
-    return [each.text for each in tree.iter("text")]
+    return [each.text for each in tree.iter("{*}text")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""A design document as files to take away: a workbook, a self-contained page."""
