@@ -216,10 +216,15 @@ class Process:
         self._shut_down(worker)
 
     def _shut_down(self, worker: dramatiq.Worker) -> None:
-        """Stop receiving and working at once; give back what is held within the time."""
+        """Stop receiving and working at once; give back what is held within the time.
+
+        Other workers may have been stopped at the same moment, and their polls take what is given
+        back too early: each deploy is to cost one receive.
+        """
         last = threading.Timer(_LAST_SECONDS, os._exit, (self._status,))
         last.daemon = True
         last.start()
+        polls_end = time.monotonic() + self._settings.long_poll_seconds
         deadline = time.monotonic() + self._settings.stop_seconds
         for consumer in self._broker.consumers.values():
             consumer.wake()
@@ -230,6 +235,8 @@ class Process:
         for thread in (*worker.workers, *worker.consumers.values()):
             thread.join(max(deadline - time.monotonic(), 0))
         worker.stop(timeout=1)
+        if any(consumer.held() for consumer in self._broker.consumers.values()):
+            time.sleep(max(min(polls_end, deadline) - time.monotonic(), 0))
         for consumer in self._broker.consumers.values():
             consumer.abandon()
         last.cancel()

@@ -49,7 +49,9 @@ class HeldMessage(dramatiq.MessageProxy):
 class LeasedConsumer(SQSConsumer):
     """One queue: at most `slots` messages held, each under its own heartbeat.
 
-    Lives as long as the broker, so the count of held messages survives every error.
+    Lives as long as the broker, so the count of held messages survives every error. Once `stop`
+    is set, what is left stays held until `abandon`: a poll that is still under way would take it
+    again, and each stop would cost two receives.
     """
 
     def __init__(
@@ -77,12 +79,9 @@ class LeasedConsumer(SQSConsumer):
 
     def __next__(self) -> HeldMessage | None:
         """Return the next message, or None after waiting for a while; never raises."""
-        if self._ready:
-            return self._ready.popleft()
-        free = self._wait_for_slot()
-        if free > 0:
+        if not self._ready and (free := self._wait_for_slot()) > 0:
             self._receive(free)
-        return self._ready.popleft() if self._ready else None
+        return self._ready.popleft() if self._ready and not self._stop.is_set() else None
 
     def ack(self, message: HeldMessage) -> None:
         """Delete a finished message, trying again for a while; the slot is free afterwards."""
@@ -93,9 +92,8 @@ class LeasedConsumer(SQSConsumer):
             self._let_go(message)
 
     def nack(self, message: HeldMessage) -> None:
-        """Leave a failed message in the queue, visible after its back-off (at once on a stop)."""
-        seconds = 0 if self._stop.is_set() else self.backoff_seconds(message.delivery)
-        self._give_back(message, seconds)
+        """Leave a failed message in the queue, visible after its back-off."""
+        self._give_back(message, self.backoff_seconds(message.delivery))
 
     def requeue(self, messages: Iterable[HeldMessage]) -> None:
         """Make messages that were not started visible again at once."""
@@ -113,11 +111,11 @@ class LeasedConsumer(SQSConsumer):
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Make everything still held visible again at once; the process is about to end."""
+        """Make everything still held visible again at once; no poll is under way any more."""
         with self._changed:
             held = list(self._held.values())
         for message in held:
-            self._give_back(message, 0)
+            self._release_held(message, 0)
 
     def held(self) -> int:
         """Return how many messages are held now."""
@@ -214,6 +212,10 @@ class LeasedConsumer(SQSConsumer):
         self._leases.delete(self.url, message.delivery.receipt)
 
     def _give_back(self, message: HeldMessage, seconds: int) -> None:
+        if not self._stop.is_set():
+            self._release_held(message, seconds)
+
+    def _release_held(self, message: HeldMessage, seconds: int) -> None:
         try:
             message.heartbeat.stop()
             self._repeat("release", message, lambda: self._release(message.delivery, seconds))

@@ -87,6 +87,8 @@ class Runner:
     def work(self, value: Mapping[str, Any], receive_count: int) -> None:
         """Decode a message and run it with its identifiers on every log line."""
         structlog.contextvars.clear_contextvars()
+        if self._stop.is_set():
+            raise Interrupted("the worker stops")
         claimed = value.get("import_id") if isinstance(value, Mapping) else None
         structlog.contextvars.bind_contextvars(import_id=claimed, receive_count=receive_count)
         try:

@@ -197,6 +197,23 @@ def test_a_double_sigterm_to_the_whole_group_gives_everything_back_and_exits_zer
     assert not descendants_alive(worker)
 
 
+def test_a_stop_of_two_workers_at_once_costs_their_work_one_receive(account, web, workers):
+    # Given two workers with free slots, whose polls would take what the other one gives back
+    both = [workers.start(LONG_POLL_SECONDS="3") for _ in range(2)]
+    import_id = account.submit("sleep 60")
+    eventually(lambda: web.events(import_id))
+
+    for worker in both:
+        worker.signal_group(signal.SIGTERM)
+    assert [worker.process.wait(20) for worker in both] == [0, 0]
+
+    (again,) = account.sqs.receive_message(
+        QueueUrl=account.url(), MessageSystemAttributeNames=["ApproximateReceiveCount"]
+    )["Messages"]
+    assert again["Attributes"]["ApproximateReceiveCount"] == "2"
+    assert web.events(import_id).count("processing") == 1
+
+
 def descendants_alive(worker) -> bool:
     entry = next((e for e in worker.log() if e["event"] == "helper_started"), None)
     assert entry is not None
