@@ -82,7 +82,7 @@ def test_f33_a_source_whose_bytes_are_others_for_once_is_fetched_again(product):
 
 @pytest.fixture
 def two_receives(product):
-    """Let the queue give a message up after two receives instead of five."""
+    """Let the queue give a message up after two receives instead of six."""
     url = product.sqs.get_queue_url(QueueName="torikomi_page_import")["QueueUrl"]
     attributes = product.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"])
     policy = attributes["Attributes"]["RedrivePolicy"]

@@ -136,7 +136,7 @@ def sqs(aws: Any) -> Any:
 
 @pytest.fixture
 def account(aws: Any, storage: Storage, sqs: Any) -> Account:
-    """Fresh queues with redrive after five receives, in the emulator of the session."""
+    """Fresh queues with redrive after six receives, in the emulator of the session."""
     return make_account(aws, storage, sqs)
 
 
@@ -144,7 +144,7 @@ def make_account(aws: Any, storage: Storage, sqs: Any) -> Account:
     namespace = f"jobs-{secrets.token_hex(4)}"
     dead = sqs.create_queue(QueueName=f"{namespace}_page_import_dlq")["QueueUrl"]
     answer = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
-    redrive = {"deadLetterTargetArn": answer["Attributes"]["QueueArn"], "maxReceiveCount": "5"}
+    redrive = {"deadLetterTargetArn": answer["Attributes"]["QueueArn"], "maxReceiveCount": "6"}
     sqs.create_queue(
         QueueName=f"{namespace}_page_import", Attributes={"RedrivePolicy": json.dumps(redrive)}
     )

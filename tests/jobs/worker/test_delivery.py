@@ -82,7 +82,7 @@ def test_an_import_that_the_web_does_not_know_ends_in_the_dead_letter_queue(acco
 
     eventually(lambda: account.count("page_import_dlq") == 1)
     eventually(lambda: account.count() == 0)
-    assert web.events(import_id) == ["processing"] * 5
+    assert web.events(import_id) == ["processing"] * 6
     assert web.ended == {}
 
 
