@@ -14,14 +14,15 @@ SILENT_SECONDS = 60
 
 
 def tell(child_id: str) -> dict[str, Any]:
-    """Return where the import is, why it waits or how it ended, and its history.
+    """Return where the import is (`place`), why it waits or how it ended, and its history.
 
     Asks for no subject: for operators only. Raises NotFound.
     """
     import_type = find_type(child_id)
     with connection():
         row = fetch(
-            f"""SELECT {CHILD_COLUMNS}, i.lease_until >= clock_timestamp() AS leased,
+            f"""SELECT {CHILD_COLUMNS}, '{import_type}' AS type,
+                       i.lease_until >= clock_timestamp() AS leased,
                        extract(epoch FROM clock_timestamp() - c.last_report_at) AS report_age
                 FROM {import_type} c JOIN batch_item i ON i.job_id = c.id WHERE c.id = %s""",
             (child_id,),
@@ -31,47 +32,70 @@ def tell(child_id: str) -> dict[str, Any]:
                FROM job_event WHERE child_id = %s ORDER BY created_at, id""",
             (child_id,),
         )
+    place, why = _place(row, history)
     shown = ("batch_id", "file_name", "size_bytes", "run", "dispatch_attempts", "dispatched_at")
     return {
         "import_id": child_id,
         "type": str(import_type),
         "status": row["status"],
-        "why": _why(row, history),
+        "place": place,
+        "why": why,
         **{name: row[name] for name in shown},
         "error": f"{row['error_code']}: {row['error_message']}" if row["error_message"] else None,
         "history": [_line(event) for event in history],
     }
 
 
-def _why(row: dict[str, Any], history: list[dict[str, Any]]) -> str:
-    ended = {
-        ItemState.FAILED: "it failed; redrive it when the cause is gone",
-        ItemState.CANCELLED: "a person cancelled it",
-        ItemState.COMPLETED: "it is done",
-    }
-    if row["status"] in ended:
-        return ended[row["status"]]
+#: Where an import that has ended is, and what that means.
+_ENDED = {
+    ItemState.FAILED: ("failed", "it failed; redrive it when the cause is gone"),
+    ItemState.CANCELLED: ("cancelled", "a person cancelled it"),
+    ItemState.COMPLETED: ("completed", "it is done"),
+}
+_DEAD = "its message was dead-lettered again and again; redrive it when the cause is gone"
+
+
+def _place(row: dict[str, Any], history: list[dict[str, Any]]) -> tuple[str, str]:
+    """Return where the import is, in one stable word, and why, in a sentence."""
+    if row["status"] == ItemState.FAILED and row["error_code"] == "dead_lettered":
+        return "dead_lettered", _DEAD
+    if row["status"] in _ENDED:
+        return _ENDED[row["status"]]
     if row["status"] == ItemState.PROCESSING:
-        return _why_processing(float(row["report_age"]))
-    again = _why_again(history)
+        return _place_of_started(float(row["report_age"]), row["type"])
+    place, why = _place_of_queued(row)
+    return place, _why_again(history) + why
+
+
+def _place_of_queued(row: dict[str, Any]) -> tuple[str, str]:
     if row["dispatched_at"] is not None:
-        return f"{again}its message is in SQS and no worker has started it yet"
+        dead = _dead_letters(row["type"])
+        return "in_sqs", f"its message is in SQS and no worker has started it yet{dead}"
     breaker = status.get("dispatch_breaker")
     if breaker is not None and breaker.data["state"] != "closed":
         reason = breaker.data["reason"]
-        return f"{again}SQS does not answer ({reason}); dispatch goes on when it does"
+        return "breaker_open", f"SQS does not answer ({reason}); dispatch goes on when it does"
     if row["leased"]:
-        return f"{again}attempt {row['dispatch_attempts']} of its dispatch is under way"
-    return f"{again}it waits for the next dispatch"
+        return "leased", f"attempt {row['dispatch_attempts']} of its dispatch is under way"
+    return "waiting_for_dispatch", "it waits for the next dispatch"
 
 
-def _why_processing(report_age_seconds: float) -> str:
+def _place_of_started(report_age_seconds: float, import_type: str) -> tuple[str, str]:
     if report_age_seconds <= SILENT_SECONDS:
-        return f"a worker has it; its last report came {report_age_seconds:.0f} s ago"
-    return (
+        return "processing", f"a worker has it; its last report came {report_age_seconds:.0f} s ago"
+    return "waiting_for_redelivery", (
         f"no worker has reported for {report_age_seconds:.0f} s: it waits for SQS to deliver its "
-        "message again, or for the stall sweep to start a new run"
+        f"message again, or for the stall sweep to start a new run{_dead_letters(import_type)}"
     )
+
+
+def _dead_letters(import_type: str) -> str:
+    """Say that the message may be a dead letter, if the last look at the DLQ saw some."""
+    sample = status.get(f"queue:{import_type}")
+    dead = sample.data.get("dead", 0) if sample else 0
+    if not dead:
+        return ""
+    return f"; or it is among the {dead} dead letters, which the scheduler settles within a minute"
 
 
 def _why_again(history: list[dict[str, Any]]) -> str:
