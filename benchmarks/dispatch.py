@@ -1,97 +1,89 @@
-"""Dispatch: claim → SendMessageBatch → mark, against the raw ceiling and per-item actor.send.
+"""Dispatch: claim → SendMessageBatch → mark, against the raw ceiling, actor.send and pgqueuer.
 
-`python -m benchmarks.dispatch [--items 10000] [--latency 15] [--rounds 3]` prints one table; all
-three senders use the same stand-in for SQS with the same latency, alternating in one run.
+All senders use the same stand-in for SQS with the same latency and take turns. pgqueuer has no
+broker: there an item is fetched and finished straight from PostgreSQL, in rounds as large as ours.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 
 import dramatiq
 from dramatiq_sqs import SQSBroker
 from pydantic import SecretStr
 
-from jobs import logs
+from benchmarks import pgqueuer_peer
+from benchmarks.installation import migrated, postgres, stand_in
+from benchmarks.measure import Bar, Options, Row, alternate
 from jobs.queue import OutgoingMessage, QueueClient
-from jobs.settings import LogSettings, QueueSettings
+from jobs.settings import QueueSettings
 from local.postgres import PostgresServer
-from local.processes import free_port
 from models import database
-from models.settings import DatabaseSettings
 from scheduler.breaker import Breaker
 from scheduler.dispatcher import Dispatcher
 from scheduler.settings import SchedulerSettings
 from tests.builders import new_import, register
 
-#: Per-item sends are slow: a tenth of the items tells their rate.
-PER_ITEM_SHARE = 10
+LATENCIES_MILLISECONDS = (15.0, 0.0, 50.0)
+#: Sends one by one are slow: this many tell their rate.
+ONE_BY_ONE = 100
+_REGION = "ap-northeast-1"
 
 
-def main() -> None:
-    """Run the comparison and print it."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--items", type=int, default=10_000)
-    parser.add_argument("--latency", type=float, default=15.0, help="milliseconds per request")
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    logs.configure("scheduler", LogSettings())
-    with tempfile.TemporaryDirectory() as directory:
-        Path(directory).chmod(0o711)
-        server = PostgresServer(Path(directory) / "pg")
-        port = free_port()
-        stand_in = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.sqs_stand_in", str(port), str(options.latency)]
+def run(options: Options) -> list[Row]:
+    """Measure 10,000 items at each latency."""
+    with postgres() as server:
+        migrated(server, "benchmark")
+        rows = []
+        for latency in LATENCIES_MILLISECONDS:
+            rounds = options.rounds if latency == 15 else max(3, options.rounds - 2)
+            rows += compare(server, latency, items=10_000, rounds=rounds)
+        return [*rows, *_against_pgqueuer(server, 10_000, options.rounds)]
+
+
+def run_large(options: Options) -> list[Row]:
+    """Measure 100,000 items at 15 ms; two runs, since each takes a minute."""
+    with postgres() as server:
+        migrated(server, "benchmark")
+        return compare(server, 15.0, items=100_000, rounds=min(2, options.rounds))
+
+
+def compare(server: PostgresServer, latency: float, *, items: int, rounds: int) -> list[Row]:
+    """Send the same number of items in three ways at one latency."""
+    with stand_in(latency) as endpoint:
+        queue = QueueClient(QueueSettings(aws_endpoint_url=endpoint, aws_region=_REGION))
+        settings = SchedulerSettings(database_url=SecretStr(server.url("benchmark")))
+        dispatcher = Dispatcher(queue, Breaker(), settings, Event())
+        contenders: dict[str, Callable[[], float]] = {
+            "ours": lambda: ours(dispatcher, items),
+            "limit": lambda: raw(queue, items, settings.send_threads),
+            "peer": lambda: one_by_one(endpoint, ONE_BY_ONE),
+        }
+        ours(dispatcher, 500)  # connections, statements and statistics are there from now on
+        found = alternate(contenders, rounds)
+        dispatcher.close()
+    bars = [Bar(of="limit", at_least=0.5), Bar(of="peer", at_least=10)]
+    if latency == 15 and items == 10_000:
+        bars.insert(0, Bar(of="value", at_least=3000))
+    return [
+        Row(
+            what=f"{items:,} items, {latency:g} ms a request",
+            unit="items/s",
+            ours=found["ours"],
+            peer=found["peer"],
+            peer_name="actor.send",
+            limit=found["limit"],
+            limit_name="raw SendMessageBatch",
+            bars=bars if latency else bars[:1],
         )
-        try:
-            server.start()
-            _run(options, server, f"http://127.0.0.1:{port}")
-        finally:
-            stand_in.kill()
-            server.destroy()
+    ]
 
 
-def _run(options: argparse.Namespace, server: PostgresServer, endpoint: str) -> None:
-    os.environ |= {
-        "AWS_ACCESS_KEY_ID": "benchmark",
-        "AWS_SECRET_ACCESS_KEY": "benchmark",
-        "AWS_DEFAULT_REGION": "ap-northeast-1",
-    }
-    server.create_database("benchmark")
-    url = SecretStr(server.url("benchmark"))
-    database.configure(DatabaseSettings(database_url=url))
-    database.migrate()
-    queue = QueueClient(QueueSettings(aws_endpoint_url=endpoint, aws_region="ap-northeast-1"))
-    settings = SchedulerSettings(database_url=url)
-    dispatcher = Dispatcher(queue, Breaker(), settings, Event())
-    contenders: dict[str, Callable[[], float]] = {
-        "ours: claim, send, mark": lambda: _ours(dispatcher, options.items),
-        "limit: raw SendMessageBatch": lambda: _raw(queue, options.items, settings.send_threads),
-        "peer: actor.send, one by one": lambda: _peer(endpoint, options.items // PER_ITEM_SHARE),
-    }
-    rates: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(options.rounds):
-        for name, run in contenders.items():
-            rates[name].append(run())
-    ours = statistics.median(rates["ours: claim, send, mark"])
-    print(f"{options.items} items, {options.latency:g} ms a request, {options.rounds} rounds")
-    for name, found in rates.items():
-        median = statistics.median(found)
-        spread = f"{min(found):,.0f}-{max(found):,.0f}"
-        print(f"{name:32} {median:>9,.0f} items/s  ({spread})  ours is {ours / median:.2f} x")
-
-
-def _ours(dispatcher: Dispatcher, items: int) -> float:
+def ours(dispatcher: Dispatcher, items: int) -> float:
+    """Return the items a second of one dispatch of everything due."""
     register(items)
     begun = time.perf_counter()
     sent = dispatcher.dispatch_due()
@@ -101,7 +93,8 @@ def _ours(dispatcher: Dispatcher, items: int) -> float:
     return items / took
 
 
-def _raw(queue: QueueClient, items: int, threads: int) -> float:
+def raw(queue: QueueClient, items: int, threads: int) -> float:
+    """Return the items a second of the same client without a database."""
     body = "x" * 600
     entries = [OutgoingMessage(str(number), body, "subject") for number in range(items)]
     batches = [entries[start : start + 10] for start in range(0, items, 10)]
@@ -113,7 +106,8 @@ def _raw(queue: QueueClient, items: int, threads: int) -> float:
     return items / (time.perf_counter() - begun)
 
 
-def _peer(endpoint: str, items: int) -> float:
+def one_by_one(endpoint: str, items: int) -> float:
+    """Return the items a second of Dramatiq's own way."""
     broker = SQSBroker(namespace="torikomi", endpoint_url=endpoint)
 
     @dramatiq.actor(broker=broker, queue_name="page_import")
@@ -121,11 +115,67 @@ def _peer(endpoint: str, items: int) -> float:
         """Never runs here."""
 
     message = dict(new_import().message)
+    import_page.send(message)
     begun = time.perf_counter()
     for _ in range(items):
         import_page.send(message)
     return items / (time.perf_counter() - begun)
 
 
-if __name__ == "__main__":
-    main()
+def _against_pgqueuer(server: PostgresServer, items: int, rounds: int) -> list[Row]:
+    """Compare both halves with a queue in PostgreSQL: making items, and handing them over."""
+    peer = pgqueuer_peer.connect(server)
+    with stand_in(0.0) as endpoint:
+        queue = QueueClient(QueueSettings(aws_endpoint_url=endpoint, aws_region=_REGION))
+        settings = SchedulerSettings(database_url=SecretStr(server.url("benchmark")))
+        dispatcher = Dispatcher(queue, Breaker(), settings, Event())
+        contenders = {"make": lambda: _made(items), "send": lambda: _sent(dispatcher, items)}
+        if peer is not None:
+            contenders |= {
+                "peer makes": lambda: items / peer.defer(items),
+                "peer fetches": lambda: items / peer.fetch(items),
+            }
+        found: dict[str, list[float]] = {name: [] for name in contenders}
+        for _ in range(rounds):
+            for name, contender in contenders.items():
+                found[name].append(contender())
+        dispatcher.close()
+    if peer is not None:
+        peer.close()
+    note = "" if peer is not None else "pgqueuer is not installed: see benchmarks/README.md"
+    name = "pgqueuer, asyncpg"
+    return [
+        Row(
+            what=f"register {items:,} items (one transaction: batch, items, children, events)",
+            unit="items/s",
+            ours=found["make"],
+            peer=found.get("peer makes", ()),
+            peer_name=f"{name}: enqueue of one row each",
+            note=note,
+        ),
+        Row(
+            what=f"hand over {items:,} items, no latency",
+            unit="items/s",
+            ours=found["send"],
+            peer=found.get("peer fetches", ()),
+            peer_name=f"{name}: dequeue and log by 1,000",
+            note=note,
+        ),
+    ]
+
+
+def _made(items: int) -> float:
+    begun = time.perf_counter()
+    register(items)
+    return items / (time.perf_counter() - begun)
+
+
+def _sent(dispatcher: Dispatcher, items: int) -> float:
+    begun = time.perf_counter()
+    sent = dispatcher.dispatch_due()
+    took = time.perf_counter() - begun
+    if sent != items:
+        raise SystemExit(f"only {sent} of {items} items were sent")
+    with database.connection():
+        database.execute("DELETE FROM batch")
+    return items / took
