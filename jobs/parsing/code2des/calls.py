@@ -7,7 +7,7 @@ have it; never drawn as a fact. Calls of built-ins and external packages are lef
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jobs.parsing.code2des.builtin_methods import BUILTIN_METHODS
 from jobs.parsing.code2des.facts import Call, FileFacts, Function
@@ -35,18 +35,22 @@ class CallResolver:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._named: dict[tuple[str, str, int | None], tuple[str, ...]] = {}
 
     def resolve(self, call: Call, facts: FileFacts, function: Function | None) -> Resolved | None:
         """Return where `call` leads, or None when it leaves the project."""
         found = self._lead(call, facts, function)
         if found is None or found.target is None:
             return found
-        target, is_certain = self._index.by_arity(found.target, call.arity)
-        confidence = found.confidence if is_certain else "likely"
-        function_found = self._index.functions.get(target)
+        index = self._index
+        target, is_certain = index.by_arity(found.target, call.arity)
+        function_found = index.functions.get(target)
         makes = function_found is not None and function_found.kind == "constructor"
         kind = "creates" if makes and call.receiver is None else found.kind
-        return replace(found, target=target, confidence=confidence, kind=kind)
+        if is_certain and target == found.target and kind == found.kind:
+            return found
+        confidence = found.confidence if is_certain else "likely"
+        return Resolved(target, kind, confidence, found.name)
 
     def _lead(self, call: Call, facts: FileFacts, function: Function | None) -> Resolved | None:
         path = facts.source.path
@@ -154,16 +158,24 @@ class CallResolver:
         name = call.name
         if name in BUILTIN_METHODS or name.startswith("__"):
             return None
-        language = facts.source.language
-        candidates = [
-            identifier
-            for identifier in self._index.by_name.get(name, [])
-            if identifier.startswith(f"{language}:")
-            and (call.arity is None or takes(self._index.functions[identifier], call.arity))
-        ]
+        candidates = self._candidates(name, facts.source.language, call.arity)
         if not candidates:
             return None
         if len(candidates) == 1:
             return Resolved(candidates[0], "calls", "likely", name)
-        listed = tuple(sorted(candidates)[:_MAX_CANDIDATES])
-        return Resolved(None, "calls", "ambiguous", name, listed)
+        return Resolved(None, "calls", "ambiguous", name, candidates[:_MAX_CANDIDATES])
+
+    def _candidates(self, name: str, language: str, arity: int | None) -> tuple[str, ...]:
+        """Return the functions of that name which can be called so, sorted."""
+        key = (name, language, arity)
+        if key not in self._named:
+            index = self._index
+            self._named[key] = tuple(
+                sorted(
+                    identifier
+                    for identifier in index.by_name.get(name, ())
+                    if identifier.startswith(f"{language}:")
+                    and (arity is None or takes(index.functions[identifier], arity))
+                )
+            )
+        return self._named[key]

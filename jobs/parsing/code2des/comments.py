@@ -43,7 +43,7 @@ class Comments:
     """The comments of one file."""
 
     def __init__(self, nodes: Sequence[Node], data: bytes) -> None:
-        self._above: dict[int, str] = {}
+        self._above: dict[int, list[str]] = {}
         self._beside: dict[int, str] = {}
         self.rows: set[int] = set()
         self.header: str | None = None
@@ -52,12 +52,14 @@ class Comments:
         start = end = -2
         for node in sorted(nodes, key=lambda n: n.start_byte):
             first, column = node.start_point
-            last = node.end_point[0] - (node.end_point[1] == 0 and node.end_point[0] > first)
-            if lines[first][:column].strip():
-                self._beside.setdefault(first, clean_comment(text_of(node)))
+            last, width = node.end_point
+            last -= width == 0 and last > first
+            raw = text_of(node)
+            if column and lines[first][:column].strip():
+                self._beside.setdefault(first, raw)
                 continue
             self.rows.update(range(first, last + 1))
-            raw = text_of(node).rstrip("\n")
+            raw = raw.rstrip("\n")
             joins = first == end + 1 and block and not raw.startswith("/*")
             if not joins or block[-1].startswith("/*"):
                 self._keep(start, end, block)
@@ -67,25 +69,26 @@ class Comments:
         self._keep(start, end, block)
 
     def _keep(self, start: int, end: int, block: list[str]) -> None:
+        """Keep a block as it is written: most are never asked for."""
         if not block:
             return
-        joined = "\n".join(block)
         if self.header is None:
-            self.header = "" if _LICENCE.search(joined) else "\n".join(map(clean_comment, block))
+            is_licence = _LICENCE.search("\n".join(block))
+            self.header = "" if is_licence else "\n".join(map(clean_comment, block))
             if not self.header and start <= 1:
                 return
-        text = "\n".join(clean_comment(raw) for raw in block).strip()
-        if text:
-            self._above[end] = text
+        self._above[end] = block
 
     def above(self, row: int) -> str | None:
         """Return the comment that ends on the line above `row`, counted from 0."""
-        return self._above.get(row - 1)
+        block = self._above.get(row - 1)
+        return "\n".join(map(clean_comment, block)).strip() or None if block else None
 
     def at(self, row: int) -> str | None:
         """Return the comment above `row`, else the one at the end of it."""
-        return self._above.get(row - 1) or self._beside.get(row)
+        return self.above(row) or self.beside(row)
 
     def beside(self, row: int) -> str | None:
         """Return the comment at the end of `row`."""
-        return self._beside.get(row)
+        raw = self._beside.get(row)
+        return None if raw is None else clean_comment(raw)

@@ -77,13 +77,16 @@ def ranks(nodes: Sequence[str], edges: Edges) -> dict[str, float]:
     count = len(nodes)
     if not count:
         return {}
-    rank = dict.fromkeys(nodes, 1.0 / count)
+    place = {node: number for number, node in enumerate(nodes)}
+    linked = [(place[node], [place[t] for t in edges[node]]) for node in nodes if edges.get(node)]
+    loose = [place[node] for node in nodes if not edges.get(node)]
+    rank = [1.0 / count] * count
     for _ in range(_RANK_ROUNDS):
-        lost = sum(rank[node] for node in nodes if not edges.get(node))
-        following = dict.fromkeys(nodes, (1 - _DAMPING + _DAMPING * lost) / count)
-        for node in nodes:
-            targets = edges.get(node, ())
+        lost = sum([rank[number] for number in loose])
+        following = [(1 - _DAMPING + _DAMPING * lost) / count] * count
+        for number, targets in linked:
+            share = _DAMPING * rank[number] / len(targets)
             for target in targets:
-                following[target] += _DAMPING * rank[node] / len(targets)
+                following[target] += share
         rank = following
-    return {node: round(value, 9) for node, value in rank.items()}
+    return {node: round(value, 9) for node, value in zip(nodes, rank, strict=True)}

@@ -38,6 +38,10 @@ class Index:
         self._resolved: dict[int, Target] = {}
         self._fold: dict[str, dict[str, str]] = {}
         self._known_programs: dict[str, str] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._found_types: dict[tuple[str, str, str], str | None] = {}
+        self._bases: dict[str, list[str]] = {}
+        self._methods: dict[tuple[str, str], tuple[str, bool] | None] = {}
         for facts in files:
             self._add(facts)
 
@@ -110,6 +114,12 @@ class Index:
 
         Follows imports and re-exports through a few files.
         """
+        key = (path, name)
+        if key not in self._found:
+            self._found[key] = self._follow(name, path)
+        return self._found[key]
+
+    def _follow(self, name: str, path: str) -> str | None:
         for _ in range(_MAX_HOPS):
             entry = self.files.get(path)
             if entry is None or not name:
@@ -175,14 +185,22 @@ class Index:
 
     def bases(self, type_id: str) -> list[str]:
         """Return the identifiers of the direct bases that are in the project."""
-        kind, path = self.types[type_id], self.path_of[type_id]
-        scope = kind.qualified.rpartition(".")[0]
-        found = (self.find_type(base, path, scope) for base in kind.bases)
-        return [base for base in found if base in self.types and base != type_id]
+        if type_id not in self._bases:
+            kind, path = self.types[type_id], self.path_of[type_id]
+            scope = kind.qualified.rpartition(".")[0]
+            found = (self.find_type(base, path, scope) for base in kind.bases)
+            listed = [base for base in found if base in self.types and base != type_id]
+            self._bases[type_id] = [base for base in listed if base is not None]
+        return self._bases[type_id]
 
     def find_type(self, written: str, path: str, scope: str = "") -> str | None:
         """Return the type that an annotation most plainly names, seen from inside `scope`."""
-        name = plain_type(written)
+        key = (written, path, scope)
+        if key not in self._found_types:
+            self._found_types[key] = self._look_up_type(plain_type(written), path, scope)
+        return self._found_types[key]
+
+    def _look_up_type(self, name: str, path: str, scope: str) -> str | None:
         while name:
             found = self.find(f"{scope}.{name}" if scope else name, path)
             if found in self.types:
@@ -194,6 +212,12 @@ class Index:
 
     def method(self, type_id: str, name: str) -> tuple[str, bool] | None:
         """Return the method of a type or of its bases, and whether it is the type's own."""
+        key = (type_id, name)
+        if key not in self._methods:
+            self._methods[key] = self._look_up_method(type_id, name)
+        return self._methods[key]
+
+    def _look_up_method(self, type_id: str, name: str) -> tuple[str, bool] | None:
         seen: set[str] = set()
         pending = [type_id]
         while pending:

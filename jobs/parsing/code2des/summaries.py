@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 _SENTENCE = re.compile(r"(.+?(?:。|[.!?](?=\s|$)|(?=\n\s*\n)|$))", re.DOTALL)
@@ -23,7 +24,8 @@ def summary_of(doc: str | None) -> str | None:
     """Return the first sentence of a comment: the logical name (論理名) of what it stands at."""
     if not doc:
         return None
-    doc = _ROLE.sub(lambda match: match.group(1).rsplit(".", 1)[-1], doc).replace("``", "")
+    if "`" in doc:
+        doc = _ROLE.sub(lambda match: match.group(1).rsplit(".", 1)[-1], doc).replace("``", "")
     field = _FIELD_START.search(doc)
     text = doc[: field.start()] if field else doc
     match = _SENTENCE.match(text.strip())
@@ -35,6 +37,7 @@ def summary_of(doc: str | None) -> str | None:
     return sentence or None
 
 
+@lru_cache(maxsize=4096)
 def is_test(path: str) -> bool:
     """Say whether a file is test code, by its folder or its name."""
     pure = PurePosixPath(path)
@@ -50,6 +53,8 @@ def is_test(path: str) -> bool:
 
 def is_public(qualified: str) -> bool:
     """Say whether no part of a qualified name is private by its underscore."""
+    if "_" not in qualified:
+        return True
     return all(
         not part.startswith("_") or (part.startswith("__") and part.endswith("__"))
         for part in qualified.split(".")
