@@ -13,7 +13,7 @@ from jobs.results import read_result
 
 @dataclass(frozen=True)
 class ResultContents:
-    """What a result says besides its pages."""
+    """What a result says besides its pages and its sources."""
 
     document: Mapping[str, Any]
     design: Mapping[str, Any] | None
@@ -22,7 +22,7 @@ class ResultContents:
 
 @dataclass(frozen=True)
 class ResultFile:
-    """A result on disk; iterating yields its pages, each time from the first."""
+    """A result on disk."""
 
     path: Path
     max_bytes: int
@@ -31,7 +31,7 @@ class ResultFile:
         """Read every line; raises ReportInvalid for anything that is no whole result of `type`."""
         found: dict[str, Any] = {}
         for kind, value in read_result(self.path, self.max_bytes):
-            if kind != "page":
+            if kind not in ("page", "source"):
                 found[kind] = value
         contents = ResultContents(found["document"], found.get("design"), found.get("markdown"))
         designed = contents.design is not None and contents.markdown is not None
@@ -39,7 +39,19 @@ class ResultFile:
             raise ReportInvalid(f"this is no result of a {type}")
         return contents
 
+    def each(self, kind: str) -> ResultValues:
+        """Return the values of one kind: "page" or "source"."""
+        return ResultValues(self, kind)
+
+
+@dataclass(frozen=True)
+class ResultValues:
+    """Values of one kind in a result; iterating yields them, each time from the first."""
+
+    file: ResultFile
+    kind: str
+
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        for kind, value in read_result(self.path, self.max_bytes):
-            if kind == "page":
+        for kind, value in read_result(self.file.path, self.file.max_bytes):
+            if kind == self.kind:
                 yield value

@@ -1,7 +1,8 @@
 """The result object: deterministic gzip of JSON lines, written by the worker, read by the web.
 
 Line 1 is `{"document": {…}}`; then one `{"page": {…}}` each for a Page Import, or
-`{"design": {…}}` and `{"markdown": {…}}` for Code2Des. Every line is canonical JSON.
+`{"design": {…}}`, `{"markdown": {…}}` and one `{"source": {…}}` a file for Code2Des. Every line is
+canonical JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from jobs.errors import ReportInvalid
 
 #: The kinds a line may be.
-KINDS = frozenset({"document", "page", "design", "markdown"})
+KINDS = frozenset({"document", "page", "design", "markdown", "source"})
 
 #: Constant for ever: another level gives other bytes for the same result.
 _COMPRESSION_LEVEL = 6

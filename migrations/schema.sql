@@ -77,6 +77,18 @@ CREATE TABLE public.code2des_design (
     updated_by character varying(50) NOT NULL,
     deleted_by character varying(50)
 );
+CREATE TABLE public.code2des_source (
+    code2des_id character varying(255) NOT NULL,
+    number integer NOT NULL,
+    path text NOT NULL,
+    content text NOT NULL,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
 CREATE TABLE public.idempotency_key (
     subject character varying(50) NOT NULL,
     key character varying(255) NOT NULL,
@@ -222,6 +234,8 @@ ALTER TABLE ONLY public.batch
     ADD CONSTRAINT batch_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.code2des_design
     ADD CONSTRAINT code2des_design_pkey PRIMARY KEY (code2des_id);
+ALTER TABLE ONLY public.code2des_source
+    ADD CONSTRAINT code2des_source_pkey PRIMARY KEY (code2des_id, number);
 ALTER TABLE ONLY public.code2des
     ADD CONSTRAINT code2des_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.idempotency_key
@@ -269,6 +283,8 @@ ALTER TABLE ONLY public.code2des
     ADD CONSTRAINT code2des_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.code2des_design
     ADD CONSTRAINT code2des_design_code2des_id_fkey FOREIGN KEY (code2des_id) REFERENCES public.code2des(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.code2des_source
+    ADD CONSTRAINT code2des_source_code2des_id_fkey FOREIGN KEY (code2des_id) REFERENCES public.code2des(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.job_event
     ADD CONSTRAINT job_event_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.page_import

@@ -43,14 +43,14 @@ def _expire(
         )
         ids = [row["id"] for row in rows]
         if mark == "result_expired_at":
-            table, column = _RESULTS[import_type]
-            fetch(f"DELETE FROM {table} WHERE {column} = ANY(%s) RETURNING {column}", (ids,))
+            for table, column in _RESULTS[import_type]:
+                fetch(f"DELETE FROM {table} WHERE {column} = ANY(%s) RETURNING 1", (ids,))
         return ids
 
 
 _RESULTS = {
-    ImportType.PAGE_IMPORT: ("page", "page_import_id"),
-    ImportType.CODE2DES: ("code2des_design", "code2des_id"),
+    ImportType.PAGE_IMPORT: (("page", "page_import_id"),),
+    ImportType.CODE2DES: (("code2des_design", "code2des_id"), ("code2des_source", "code2des_id")),
 }
 
 

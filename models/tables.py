@@ -108,6 +108,19 @@ class Code2DesDesign(_Table):
 class JobEvent(_Table):
     """One transition of one child."""
 
+class Code2DesSource(_Table):
+    """One text that the design document of a completed code2des was made from."""
+
+    code2des_id = CharField(255)
+    number = IntegerField()
+    path = TextField()
+    content = TextField()
+
+    class Meta:
+        table_name = "code2des_source"
+        primary_key = CompositeKey("code2des_id", "number")
+
+
     id = CharField(255, primary_key=True)
     batch_id = CharField(255)
     child_id = CharField(255)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models import events, outbox, results
+from models import events, outbox, results, sources
 from models.database import connection, execute, fetch, retried, transaction
 from models.errors import Conflict, NotFound
 from models.events import NewEvent
@@ -22,7 +22,10 @@ from models.states import ARROWS, TERMINAL, ChildStatus, ImportType, ItemState, 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedResult:
-    """A verified result about to be stored. `pages` is read anew if the transaction is retried."""
+    """A verified result about to be stored.
+
+    `pages` and `sources` are read anew if the transaction is retried.
+    """
 
     sha256: str
     detected_type: str
@@ -31,6 +34,7 @@ class ReportedResult:
     pages: Iterable[Mapping[str, Any]] | None = None
     design: Mapping[str, Any] | None = None
     markdown: Mapping[str, str] | None = None
+    sources: Iterable[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +247,7 @@ def _fail(row: Locked, code: str, message: str) -> str:
 
 
 def _complete(row: Locked, result: ReportedResult) -> str:
+        sources.insert_sources(row.child_id, result.sources, owner=row.owner)
     page_count = result.page_count
     if result.pages is not None:
         page_count = results.insert_pages(row.child_id, result.pages, owner=row.owner)

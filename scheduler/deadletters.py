@@ -116,7 +116,8 @@ def _reported(
         detected_type=str(contents.document.get("detected_type", "")),
         page_count=contents.document.get("page_count"),
         document=contents.document,
-        pages=file if import_type is ImportType.PAGE_IMPORT else None,
+        pages=file.each("page") if import_type is ImportType.PAGE_IMPORT else None,
         design=contents.design,
         markdown=contents.markdown,
+        sources=file.each("source"),
     )

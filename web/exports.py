@@ -15,6 +15,7 @@ from web.designs.document import stream_document
 from web.designs.workbook import write_workbook
 from web.downloads import attachment
 from web.errors import WebError
+from web.markdown import Locate
 from web.results import pages_of
 
 _KINDS = {
@@ -38,8 +39,10 @@ def page_export(subject: str, view: ChildView, kind: str) -> Response:
     return _download(view, kind, stream_with_context(parts))
 
 
-def design_export(view: ChildView, design: DesignView, kind: str, written: str) -> Response:
-    """Return a design document. Raises WebError for an unknown kind."""
+def design_export(
+    view: ChildView, design: DesignView, kind: str, *, written: str, locate: Locate
+) -> Response:
+    """Return a design document, written in `ja` or `en`. Raises WebError for an unknown kind."""
     text = design.markdown_ja if written == "ja" else design.markdown_en
     if kind == "json":
         return _download(view, kind, iter([_line(design.design)]))
@@ -47,9 +50,10 @@ def design_export(view: ChildView, design: DesignView, kind: str, written: str) 
         return _download(view, kind, iter([text.encode()]))
     if kind == "html":
         title = str(design.design["project"]["name"])
-        return _download(view, kind, _encoded(stream_document(text, language=written, title=title)))
+        document = stream_document(text, language=written, title=title, locate=locate)
+        return _download(view, kind, _encoded(document))
     if kind == "xlsx":
-        return _download(view, kind, _workbook(view, design, written))
+        return _download(view, kind, _workbook(view, design, written, locate))
     raise WebError("not_found")
 
 
@@ -57,12 +61,12 @@ def _encoded(parts: Iterator[str]) -> Iterator[bytes]:
     return (part.encode() for part in parts)
 
 
-def _workbook(view: ChildView, design: DesignView, written: str) -> Iterator[bytes]:
+def _workbook(view: ChildView, design: DesignView, written: str, locate: Locate) -> Iterator[bytes]:
     """Write the workbook beside, then yield it; the file is gone when the reader is."""
     with tempfile.TemporaryDirectory(prefix="torikomi-workbook-") as directory:
         path = Path(directory) / "design.xlsx"
         made = view.completed_at or view.created_at
-        write_workbook(design.design, path, language=written, made=made)
+        write_workbook(design.design, path, language=written, made=made, link=locate)
         with path.open("rb") as book:
             while chunk := book.read(_COPY_BYTES):
                 yield chunk

@@ -26,6 +26,7 @@ from web import (
     result_pages,
     sign_in,
 )
+    sources,
 from web.api import batches as api_batches
 from web.api import children as api_children
 from web.api import document
@@ -85,7 +86,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
     )
     for module in (api_children, api_results, api_batches, api_uploads):
         app.register_blueprint(module.blueprint)
-    for module in (hooks, health, docs, sign_in, pages, result_pages, operators):
+    for module in (hooks, health, docs, sign_in, pages, result_pages, sources, operators):
         app.register_blueprint(module.blueprint)
     errors.register(app)
     app.before_request(_begin)

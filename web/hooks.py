@@ -137,7 +137,8 @@ def _fetched_result(type: ImportType, report: Report, ref: ResultRef, path: Path
         detected_type=ref.detected_type,
         page_count=ref.page_count,
         document=contents.document,
-        pages=file if type == ImportType.PAGE_IMPORT else None,
+        pages=file.each("page") if type == ImportType.PAGE_IMPORT else None,
         design=contents.design,
         markdown=contents.markdown,
     )
+        sources=file.each("source"),

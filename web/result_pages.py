@@ -24,6 +24,7 @@ from web.languages import LANGUAGES, language
 from web.pages import ignore_ended
 from web.parts import live_page
 
+from web.sources import locator
 blueprint = Blueprint("results", __name__)
 
 PAGES_AT_ONCE = 10
@@ -87,8 +88,14 @@ def code2des(type: ImportType, child_id: str) -> Response:
         view = children.get_child(subject, type, checked_id(child_id))
         design = _design(subject, view)
         history = events.list_events(subject, child_id)
+        locate = locator(subject, child_id)
     page = render_template(
-        "code2des.html", child=view, design=design, events=history, written=_written()
+        "code2des.html",
+        child=view,
+        design=design,
+        locate=locate,
+        events=history,
+        written=_written(),
     )
     return live_page(page)
 
@@ -120,7 +127,13 @@ def result(type: ImportType, child_id: str) -> Response:
         raise WebError("not_found")
     kind = request.args.get("as", "markdown")
     if type == ImportType.CODE2DES:
-        return design_export(view, results.get_design(subject, child_id), kind, _written())
+        return design_export(
+            view,
+            results.get_design(subject, child_id),
+            kind,
+            written=_written(),
+            locate=locator(subject, child_id, external=True),
+        )
     return page_export(subject, view, kind)
 
 

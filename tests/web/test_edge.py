@@ -191,7 +191,8 @@ def test_no_template_has_inline_script_or_style() -> None:
         text = path.read_text()
         assert not re.search(r"<script(?! type=\"module\" src=)[ >]", text)
         assert "style=" not in text
-        assert "<style" not in text
+        # The one file that people take away carries its looks, and no browser gets it as a page.
+        assert "<style" not in text or path.name == "design_document.html"
         assert "|safe" not in text
 
 

@@ -7,7 +7,7 @@ cell, 1,048,576 rows, 65,530 links
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import xlsxwriter
 from web.designs.rows import Place, Row, Value
 from web.designs.sheets import SHEETS, Column, Sheet
 from web.designs.terms import TERMS
+from web.markdown import Locate
 
 _MAX_CHARS = 32_767
 _MAX_ROWS = 1_048_576
@@ -43,12 +44,9 @@ _WORDS = {
     "cut": ("以降は行数の上限のため省略", "The rest does not fit into a sheet"),
 }
 
-#: Where a line of a file is shown, or None when it cannot be.
-Link = Callable[[str, int | None], str | None]
-
 
 def write_workbook(
-    model: Row, destination: Path, *, language: str, made: datetime, link: Link | None = None
+    model: Row, destination: Path, *, language: str, made: datetime, link: Locate | None = None
 ) -> None:
     """Write the workbook of `model` to `destination`; equal arguments give equal bytes.
 
@@ -69,7 +67,7 @@ def write_workbook(
 
 
 class _Writer:
-    def __init__(self, book: Any, model: Row, language: str, link: Link | None) -> None:
+    def __init__(self, book: Any, model: Row, language: str, link: Locate | None) -> None:
         self._book, self._model, self._link = book, model, link
         self._language, self._links = language, 0
         base = {"font_name": _FONT[language], "font_size": 10, "valign": "top"}

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jobs.parsing.budget import Budget
-from jobs.parsing.cleaning import clean_name, clean_tree
+from jobs.parsing.cleaning import clean, clean_name, clean_tree
 from jobs.parsing.code2des.diagrams import draw_diagrams
 from jobs.parsing.code2des.document import write_document
 from jobs.parsing.code2des.facts import FileFacts
@@ -33,7 +33,7 @@ def read(
     options: Mapping[str, Any],
     progress: Callable[[int, int | None], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the document line, the design line and the Markdown line. Raises ParseError."""
+    """Yield the document, the design, the Markdown, and each source text. Raises ParseError."""
     budget = Budget()
     forced = options.get("encoding")
     forced = forced if isinstance(forced, str) and forced else None
@@ -52,6 +52,8 @@ def read(
     yield _cleaned({"document": _head(sources, files, model)})
     yield {"design": model}
     yield _cleaned({"markdown": documents})
+    for facts in sorted(files, key=lambda each: each.source.path):
+        yield {"source": {"path": facts.source.path, "text": clean(facts.source.text)}}
 
 
 def _cleaned(value: dict[str, Any]) -> dict[str, Any]:
