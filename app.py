@@ -12,15 +12,17 @@ from jobs.storage import Storage
 from models import database
 from models.settings import DatabaseSettings
 from scheduler.commands import GROUPS
+from scheduler.doctor.command import doctor_command
 from web import factory
+from web.diagnosis import check_sign_in
 from web.settings import WebSettings
 
 
 def create_app() -> Flask:
     """Build the web application, and the commands of `flask --app app`. Opens no connection."""
     application = _web_application()
-    for group in GROUPS:
-        application.cli.add_command(group)
+    for command in (*GROUPS, doctor_command(WebSettings, check_sign_in)):
+        application.cli.add_command(command)
     return application
 
 

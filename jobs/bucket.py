@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from jobs import s3
 from jobs.errors import ObjectMissing, StorageUnavailable
+from jobs.findings import offset_of_answer
 from jobs.settings import StorageSettings
 
 #: How long a client has to begin its PUT.
@@ -41,6 +42,14 @@ class FoundObject:
     sha256: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class BucketFacts:
+    """What S3 says about the bucket itself."""
+
+    versioned: bool
+    clock_offset_seconds: float | None
+
+
 class Bucket:
     """One bucket through one boto3 client, for all threads. Building it needs no network."""
 
@@ -54,6 +63,15 @@ class Bucket:
             self._call("head_bucket")
         except ObjectMissing as error:
             raise StorageUnavailable("bucket does not exist") from error
+
+    def facts(self) -> BucketFacts:
+        """Ask S3 about the bucket, for `doctor`. Raises StorageUnavailable."""
+        self.check()
+        answer = self._call("get_bucket_versioning")
+        return BucketFacts(
+            versioned=answer.get("Status") == "Enabled",
+            clock_offset_seconds=offset_of_answer(answer),
+        )
 
     def presign_source(
         self, child_id: str, *, file_name: str, content_type: str, size_bytes: int, sha256: str

@@ -17,6 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from jobs.errors import MessageInvalid, QueueUnavailable
+from jobs.findings import offset_of_answer
 from jobs.messages import JobMessage, decode_message
 from jobs.settings import QueueSettings
 
@@ -78,6 +79,17 @@ class QueueDepth:
     in_flight: int
     delayed: int
     dead: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueFacts:
+    """How a queue is set up; `dead_letter_queue` is the name its messages are moved to."""
+
+    visibility_seconds: int
+    retention_seconds: int
+    max_receives: int | None
+    dead_letter_queue: str | None
+    clock_offset_seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -153,6 +165,24 @@ class QueueClient:
             in_flight=numbers[_DEPTHS[1]],
             delayed=numbers[_DEPTHS[2]],
             dead=self._attributes(f"{queue}_dlq")[_DEPTHS[0]],
+        )
+
+    def facts(self, queue: str) -> QueueFacts:
+        """Ask SQS how a queue is set up, for `doctor`. Raises QueueUnavailable."""
+        answer = self._call(
+            queue,
+            lambda url: self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"]),
+        )
+        told = answer["Attributes"]
+        policy = json.loads(told.get("RedrivePolicy") or "{}")
+        target = policy.get("deadLetterTargetArn")
+        receives = policy.get("maxReceiveCount")
+        return QueueFacts(
+            visibility_seconds=int(told.get("VisibilityTimeout", 30)),
+            retention_seconds=int(told.get("MessageRetentionPeriod", 0)),
+            max_receives=int(receives) if receives is not None else None,
+            dead_letter_queue=str(target).rpartition(":")[2] if target else None,
+            clock_offset_seconds=offset_of_answer(answer),
         )
 
     def receive_dead(
