@@ -25,8 +25,8 @@ from web import (
     pages,
     result_pages,
     sign_in,
-)
     sources,
+)
 from web.api import batches as api_batches
 from web.api import children as api_children
 from web.api import document
