@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from jobs import s3
+from jobs import metrics, s3
 from jobs.errors import ObjectMissing, StorageUnavailable
 from jobs.findings import offset_of_answer
 from jobs.settings import StorageSettings
@@ -113,6 +113,6 @@ class Bucket:
         )
 
     def _call(self, operation: str, **request: Any) -> dict[str, Any]:
-        with s3.translated(operation):
+        with metrics.storage_call(operation), s3.translated(operation):
             answer: dict[str, Any] = getattr(self._client, operation)(Bucket=self.bucket, **request)
             return answer

@@ -83,3 +83,8 @@ class SignatureInvalid(PermanentError):
     """A report is not signed by a holder of the secret, or its time is off."""
 
     code = "signature_invalid"
+
+    def __init__(self, message: str = "", *, reason: str = "signature") -> None:
+        super().__init__(message)
+        #: header, id_or_timestamp, clock or signature: where it went wrong, for counting.
+        self.reason = reason

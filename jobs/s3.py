@@ -11,6 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from urllib3.exceptions import HTTPError
 
+from jobs import metrics
 from jobs.errors import JobsError, ObjectMissing, StorageUnavailable
 from jobs.settings import StorageSettings
 
@@ -56,6 +57,8 @@ def translated(operation: str) -> Iterator[None]:
             raise ObjectMissing(f"{operation}: {code}") from error
         if code in _EXISTS_CODES:
             raise AlreadyStored(f"{operation}: {code}") from error
+        metrics.STORAGE_FAILURES.labels(operation, metrics.reason(code)).inc()
         raise StorageUnavailable(f"{operation}: {code}") from error
     except (BotoCoreError, HTTPError, OSError) as error:
+        metrics.STORAGE_FAILURES.labels(operation, type(error).__name__).inc()
         raise StorageUnavailable(f"{operation}: {type(error).__name__}") from error

@@ -34,6 +34,12 @@ class LogSettings(Fragment):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
+class MetricsSettings(Fragment):
+    """Where /metrics and the liveness of scheduler and worker are told; never the public port."""
+
+    metrics_host: str = "127.0.0.1"
+
+
 class AwsSettings(Fragment):
     """Where AWS is. Credentials are read by boto3 itself and never pass through here."""
 
@@ -87,9 +93,11 @@ def decode_secrets(text: str) -> list[bytes]:
     return secrets
 
 
-class WorkerSettings(LogSettings, StorageSettings, QueueSettings, WebhookSettings):
+class WorkerSettings(LogSettings, MetricsSettings, StorageSettings, QueueSettings, WebhookSettings):
     """Everything a worker may know. There is no database here, on purpose."""
 
+    #: 0: no listener
+    worker_metrics_port: int = Field(default=9466, ge=0, le=65_535)
     web_url: str
     worker_queues: str = "page_import,code2des"
     worker_threads: int = Field(default=2, ge=1, le=10)

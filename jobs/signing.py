@@ -53,10 +53,10 @@ def verify(
     timestamp = _single(headers, TIMESTAMP_HEADER)
     signatures = _single(headers, SIGNATURE_HEADER)
     if not _MESSAGE_ID.fullmatch(message_id) or not _TIMESTAMP.fullmatch(timestamp):
-        raise SignatureInvalid("webhook id or timestamp is malformed")
+        raise SignatureInvalid("webhook id or timestamp is malformed", reason="id_or_timestamp")
     current = time.time() if now is None else now
     if abs(current - int(timestamp)) > TOLERANCE_SECONDS:
-        raise SignatureInvalid("webhook timestamp is outside the tolerance")
+        raise SignatureInvalid("webhook timestamp is outside the tolerance", reason="clock")
     candidates = _candidates(signatures)
     matches = 0
     for secret in secrets:
@@ -79,7 +79,7 @@ def _single(headers: Mapping[str, Sequence[str] | str], name: str) -> str:
         if key.lower() == name:
             found.extend([value] if isinstance(value, str) else value)
     if len(found) != 1 or not found[0].isascii():
-        raise SignatureInvalid(f"exactly one {name} header is needed")
+        raise SignatureInvalid(f"exactly one {name} header is needed", reason="header")
     return found[0]
 
 

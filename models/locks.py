@@ -28,6 +28,7 @@ class Locked:
     deleted: bool
     source_expired: bool
     updated_at: datetime
+    age_seconds: float
 
     @property
     def live(self) -> bool:
@@ -39,7 +40,8 @@ class Locked:
 _COLUMNS = f"""i.id AS item_id, i.batch_id, c.id AS child_id, c.status, ({item_state()}) AS state,
     c.run, c.result_sha256, c.created_by AS owner, i.dispatched_at IS NOT NULL AS dispatched,
     i.deleted_at IS NOT NULL AS deleted, c.source_expired_at IS NOT NULL AS source_expired,
-    c.updated_at"""
+    c.updated_at,
+    extract(epoch FROM clock_timestamp() - c.created_at)::float AS age_seconds"""
 
 
 def lock(import_type: ImportType, child_id: str) -> Locked:

@@ -45,6 +45,7 @@ class Applied:
     status: str
     run: int
     conflict: bool = False
+    age_seconds: float = 0.0  # since the import was accepted
 
 
 def move(
@@ -193,7 +194,7 @@ def apply_report(
             status = _complete(row, result)
         else:
             raise ValueError(f"unknown report {event}")
-        return Applied(applied=True, status=status, run=row.run)
+        return Applied(applied=True, status=status, run=row.run, age_seconds=row.age_seconds)
 
 
 def _acknowledge_dispatch(row: Locked) -> None:
@@ -247,12 +248,12 @@ def _fail(row: Locked, code: str, message: str) -> str:
 
 
 def _complete(row: Locked, result: ReportedResult) -> str:
-        sources.insert_sources(row.child_id, result.sources, owner=row.owner)
     page_count = result.page_count
     if result.pages is not None:
         page_count = results.insert_pages(row.child_id, result.pages, owner=row.owner)
     if result.design is not None and result.markdown is not None:
         results.insert_design(row.child_id, result.design, result.markdown, owner=row.owner)
+        sources.insert_sources(row.child_id, result.sources, owner=row.owner)
     move(
         row,
         ChildStatus.COMPLETED,

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from jobs.settings import LogSettings, QueueSettings, StorageSettings
+from jobs.settings import LogSettings, MetricsSettings, QueueSettings, StorageSettings
 from models.settings import DatabaseSettings
 
 
-class SchedulerSettings(LogSettings, QueueSettings, StorageSettings, DatabaseSettings):
+class SchedulerSettings(
+    LogSettings, MetricsSettings, QueueSettings, StorageSettings, DatabaseSettings
+):
     """Periods, limits and patience, all in seconds unless named otherwise."""
 
+    #: 0: no listener
+    scheduler_metrics_port: int = Field(default=9465, ge=0, le=65_535)
+    #: period of the samples behind the gauges
+    sample_period_seconds: float = Field(default=10.0, gt=0)
+    #: a running import without a report for this long, or a sent one in an empty queue, is stuck
+    stuck_after_seconds: float = Field(default=1200.0, gt=0)
     #: items leased in one claim round; also the unit of fairness between subjects
     claim_limit: int = Field(default=1000, ge=10, le=5000)
     #: SendMessageBatch requests under way at once

@@ -21,6 +21,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from web.errors import WebError
+from web.metrics import JWKS_REFRESHES
 from web.settings import WebSettings
 
 log = structlog.get_logger(__name__)
@@ -101,7 +102,9 @@ class KeySet:
         try:
             self._keys = self._fetch()
             self._fetched_at = time.monotonic()
+            JWKS_REFRESHES.labels("ok").inc()
         except (OSError, ValueError, KeyError, TypeError, jwt.PyJWTError) as error:
+            JWKS_REFRESHES.labels("failed").inc()
             log.warning("jwks_not_fetched", error_class=type(error).__name__)
         finally:
             self._tried_at = time.monotonic()

@@ -21,6 +21,7 @@ from web import (
     health,
     hooks,
     languages,
+    metrics,
     operators,
     pages,
     result_pages,
@@ -30,6 +31,7 @@ from web import (
 from web.api import batches as api_batches
 from web.api import children as api_children
 from web.api import document
+from web.api import endpoints as api_endpoints
 from web.api import results as api_results
 from web.api import uploads as api_uploads
 from web.auth import KINDS
@@ -84,11 +86,12 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         rate_limit=RateLimit(settings.rate_limit_requests, settings.rate_limit_seconds),
         readiness=health.Readiness(),
     )
-    for module in (api_children, api_results, api_batches, api_uploads):
+    for module in (api_children, api_results, api_batches, api_uploads, api_endpoints):
         app.register_blueprint(module.blueprint)
     for module in (hooks, health, docs, sign_in, pages, result_pages, sources, operators):
         app.register_blueprint(module.blueprint)
     errors.register(app)
+    app.extensions[metrics.LISTENER] = metrics.listener(settings)
     app.before_request(_begin)
     app.after_request(_finish)
     app.context_processor(template_names)
@@ -121,17 +124,19 @@ def _finish(response: Response) -> Response:
     if settings.secure_cookies:
         response.headers["Strict-Transport-Security"] = _STRICT_TRANSPORT
     response.headers["X-Request-Id"] = g.get("request_id", "")
-    if request.endpoint != "static":
+    if request.endpoint != "static" and not response.cache_control.immutable:
         response.headers["Cache-Control"] = "private, no-store"
         response.vary.update(("Cookie", "Authorization"))
     languages.remember(response, secure=settings.secure_cookies)
     csrf.remember_visitor(response)
+    seconds = time.monotonic() - g.get("started", time.monotonic())
+    metrics.note_request(request.endpoint, request.path, response.status_code, seconds)
     quiet = request.endpoint == "static" or request.path in ("/livez", "/readyz")
     (log.debug if quiet else log.info)(
         "request_finished",
         method=request.method,
         route=str(request.url_rule) if request.url_rule else None,
         status=response.status_code,
-        duration_s=round(time.monotonic() - g.get("started", time.monotonic()), 4),
+        duration_s=round(seconds, 4),
     )
     return response

@@ -23,6 +23,7 @@ from models import transitions
 from models.ids import is_id
 from models.states import ImportType
 from models.transitions import Applied, Current, ReportedResult
+from web import metrics
 from web.answers import json_answer
 from web.auth import signed
 from web.body import request_body
@@ -67,6 +68,7 @@ def _verified_report(type: ImportType) -> Report:
     try:
         verify(services().settings.secrets(), _headers(), raw)
     except SignatureInvalid as error:
+        metrics.SIGNATURE_FAILURES.labels(error.reason).inc()
         log.warning("report_signature_invalid", reason=str(error))
         raise WebError("signature_invalid") from error
     report = Report.from_bytes(raw)
@@ -111,6 +113,8 @@ def _answer(report: Report, applied: Applied) -> Response:
     level = log.warning if applied.conflict else log.info
     if applied.applied or report.event is not ReportEvent.PROGRESS:
         level("report_received", report_event=str(report.event), **asdict(applied))
+    error_code = report.error.code if report.error else None
+    metrics.note_report(report.type, report.event, applied, error_code)
     body = asdict(ReportAnswer(applied=applied.applied, status=applied.status, run=applied.run))
     return json_answer(body, 409 if applied.conflict else 200)
 
@@ -140,5 +144,5 @@ def _fetched_result(type: ImportType, report: Report, ref: ResultRef, path: Path
         pages=file.each("page") if type == ImportType.PAGE_IMPORT else None,
         design=contents.design,
         markdown=contents.markdown,
-    )
         sources=file.each("source"),
+    )

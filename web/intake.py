@@ -30,6 +30,7 @@ from web.accepted import MAX_SHOWN, accepted
 from web.body import READ_BYTES
 from web.errors import WebError
 from web.formats import check_extension
+from web.metrics import UPLOAD_BYTES
 from web.multipart_form import IncomingFile
 from web.reservations import Renewal, reserved
 from web.tracing import trace_id
@@ -115,6 +116,7 @@ def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage
     except StorageUnavailable as error:
         log.error("source_not_stored", reason=str(error))
         raise
+    UPLOAD_BYTES.observe(stored.size_bytes)
     log.info("source_stored", size_bytes=stored.size_bytes)
     stored_at = datetime.now(UTC)
     message = job_message(upload, child_id, stored, content_type, stored_at)

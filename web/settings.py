@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field, SecretStr, field_validator
 
-from jobs.settings import AwsSettings, WebhookSettings
+from jobs.settings import AwsSettings, MetricsSettings, WebhookSettings
 
 MIN_SESSION_SECRET_BYTES = 32
 
 
-class WebSettings(AwsSettings, WebhookSettings):
+class WebSettings(AwsSettings, MetricsSettings, WebhookSettings):
     """Settings of the HTTP edge; database, storage and log settings are fragments of their own."""
+
+    #: 0: no listener
+    web_metrics_port: int = Field(default=9464, ge=0, le=65_535)
+    #: Where the web processes of one machine keep their counts; the Procfile makes it.
+    prometheus_multiproc_dir: Path | None = None
 
     cognito_issuer: str
     cognito_jwks_url: str
