@@ -66,6 +66,7 @@ class Plan:
             "PYTHONUNBUFFERED": "1",
             "AWS_EC2_METADATA_DISABLED": "true",
             "SECURE_COOKIES": "0",
+            "ENDPOINT_ALLOW_LOCAL": "1",
             # A worker ends after its poll; the emulator counts no requests.
             "LONG_POLL_SECONDS": "2",
             **ours,

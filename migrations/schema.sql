@@ -89,6 +89,61 @@ CREATE TABLE public.code2des_source (
     updated_by character varying(50) NOT NULL,
     deleted_by character varying(50)
 );
+CREATE TABLE public.delivery (
+    endpoint_id character varying(255) NOT NULL,
+    event_id character varying(255) NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    lease_until timestamp with time zone,
+    error text,
+    ended_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50),
+    CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_cost_delay='0');
+CREATE TABLE public.delivery_attempt (
+    endpoint_id character varying(255) NOT NULL,
+    event_id character varying(255) NOT NULL,
+    number integer NOT NULL,
+    status integer,
+    error text,
+    duration_ms integer,
+    answer text,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.endpoint (
+    id character varying(255) NOT NULL,
+    url text NOT NULL,
+    event_types text[] NOT NULL,
+    description text,
+    language text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    disabled_at timestamp with time zone,
+    disabled_reason text,
+    secret text NOT NULL,
+    previous_secret text,
+    previous_until timestamp with time zone,
+    failing_since timestamp with time zone,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50),
+    CONSTRAINT endpoint_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
+    CONSTRAINT endpoint_language_check CHECK ((language = ANY (ARRAY['ja'::text, 'en'::text])))
+);
 CREATE TABLE public.idempotency_key (
     subject character varying(50) NOT NULL,
     key character varying(255) NOT NULL,
@@ -115,6 +170,18 @@ CREATE TABLE public.job_event (
     detail text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_at timestamp with time zone,
+    created_by character varying(50) NOT NULL,
+    updated_by character varying(50) NOT NULL,
+    deleted_by character varying(50)
+);
+CREATE TABLE public.outgoing_event (
+    id character varying(255) NOT NULL,
+    type text NOT NULL,
+    occurred_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    snapshot jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at timestamp with time zone DEFAULT CURRENT_TIMESTAMP NOT NULL,
     deleted_at timestamp with time zone,
     created_by character varying(50) NOT NULL,
     updated_by character varying(50) NOT NULL,
@@ -234,14 +301,22 @@ ALTER TABLE ONLY public.batch
     ADD CONSTRAINT batch_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.code2des_design
     ADD CONSTRAINT code2des_design_pkey PRIMARY KEY (code2des_id);
-ALTER TABLE ONLY public.code2des_source
-    ADD CONSTRAINT code2des_source_pkey PRIMARY KEY (code2des_id, number);
 ALTER TABLE ONLY public.code2des
     ADD CONSTRAINT code2des_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.code2des_source
+    ADD CONSTRAINT code2des_source_pkey PRIMARY KEY (code2des_id, number);
+ALTER TABLE ONLY public.delivery_attempt
+    ADD CONSTRAINT delivery_attempt_pkey PRIMARY KEY (endpoint_id, event_id, number);
+ALTER TABLE ONLY public.delivery
+    ADD CONSTRAINT delivery_pkey PRIMARY KEY (endpoint_id, event_id);
+ALTER TABLE ONLY public.endpoint
+    ADD CONSTRAINT endpoint_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (subject, key);
 ALTER TABLE ONLY public.job_event
     ADD CONSTRAINT job_event_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.outgoing_event
+    ADD CONSTRAINT outgoing_event_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.page_import
     ADD CONSTRAINT page_import_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.page
@@ -266,8 +341,13 @@ CREATE INDEX code2des_live_idx ON public.code2des USING btree (last_report_at) W
 CREATE INDEX code2des_report_idx ON public.code2des USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
 CREATE INDEX code2des_result_kept_idx ON public.code2des USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
 CREATE INDEX code2des_source_kept_idx ON public.code2des USING btree (created_at) WHERE (source_expired_at IS NULL);
+CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, due_at) WHERE (state = 'pending'::text);
+CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
+CREATE INDEX delivery_lease_idx ON public.delivery USING btree (endpoint_id, lease_until) WHERE ((state = 'pending'::text) AND (lease_until IS NOT NULL));
+CREATE INDEX endpoint_subject_idx ON public.endpoint USING btree (created_by, id) WHERE (deleted_at IS NULL);
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 CREATE INDEX job_event_child_idx ON public.job_event USING btree (child_id, created_at, id);
+CREATE INDEX outgoing_event_created_idx ON public.outgoing_event USING btree (created_at);
 CREATE INDEX page_import_batch_idx ON public.page_import USING btree (batch_id, status);
 CREATE INDEX page_import_content_idx ON public.page_import USING btree (created_by, sha256) WHERE (deleted_at IS NULL);
 CREATE INDEX page_import_live_idx ON public.page_import USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
@@ -285,6 +365,12 @@ ALTER TABLE ONLY public.code2des_design
     ADD CONSTRAINT code2des_design_code2des_id_fkey FOREIGN KEY (code2des_id) REFERENCES public.code2des(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.code2des_source
     ADD CONSTRAINT code2des_source_code2des_id_fkey FOREIGN KEY (code2des_id) REFERENCES public.code2des(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.delivery_attempt
+    ADD CONSTRAINT delivery_attempt_endpoint_id_event_id_fkey FOREIGN KEY (endpoint_id, event_id) REFERENCES public.delivery(endpoint_id, event_id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.delivery
+    ADD CONSTRAINT delivery_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.endpoint(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.delivery
+    ADD CONSTRAINT delivery_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.outgoing_event(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.job_event
     ADD CONSTRAINT job_event_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES public.batch(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.page_import

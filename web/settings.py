@@ -6,12 +6,13 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr, field_validator
 
+from jobs.addresses import EndpointSettings
 from jobs.settings import AwsSettings, MetricsSettings, WebhookSettings
 
 MIN_SESSION_SECRET_BYTES = 32
 
 
-class WebSettings(AwsSettings, MetricsSettings, WebhookSettings):
+class WebSettings(AwsSettings, MetricsSettings, WebhookSettings, EndpointSettings):
     """Settings of the HTTP edge; database, storage and log settings are fragments of their own."""
 
     #: 0: no listener

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from web.catalogue.access import ACCESS_TEXTS
 from web.catalogue.direct import DIRECT_TEXTS
+from web.catalogue.endpoints import ENDPOINT_TEXTS
 from web.catalogue.failures import FAILURES_TEXTS
 from web.catalogue.files import FILES_TEXTS
 from web.catalogue.general import GENERAL_TEXTS
@@ -41,6 +42,7 @@ REQUEST_CODES: dict[str, Entry] = {
         FILES_TEXTS,
         INTAKE_TEXTS,
         DIRECT_TEXTS,
+        ENDPOINT_TEXTS,
         ACCESS_TEXTS,
         GENERAL_TEXTS,
         FAILURES_TEXTS,
