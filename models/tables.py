@@ -105,9 +105,6 @@ class Code2DesDesign(_Table):
         table_name = "code2des_design"
 
 
-class JobEvent(_Table):
-    """One transition of one child."""
-
 class Code2DesSource(_Table):
     """One text that the design document of a completed code2des was made from."""
 
@@ -120,6 +117,9 @@ class Code2DesSource(_Table):
         table_name = "code2des_source"
         primary_key = CompositeKey("code2des_id", "number")
 
+
+class JobEvent(_Table):
+    """One transition of one child."""
 
     id = CharField(255, primary_key=True)
     batch_id = CharField(255)

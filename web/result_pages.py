@@ -23,8 +23,8 @@ from web.exports import design_export, page_export
 from web.languages import LANGUAGES, language
 from web.pages import ignore_ended
 from web.parts import live_page
-
 from web.sources import locator
+
 blueprint = Blueprint("results", __name__)
 
 PAGES_AT_ONCE = 10
