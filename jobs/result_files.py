@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.errors import ReportInvalid
+from jobs.page_facts import check_page
 from jobs.results import read_result
 
 
@@ -31,7 +32,9 @@ class ResultFile:
         """Read every line; raises ReportInvalid for anything that is no whole result of `type`."""
         found: dict[str, Any] = {}
         for kind, value in read_result(self.path, self.max_bytes):
-            if kind not in ("page", "source"):
+            if kind == "page":
+                check_page(value)
+            elif kind != "source":
                 found[kind] = value
         contents = ResultContents(found["document"], found.get("design"), found.get("markdown"))
         designed = contents.design is not None and contents.markdown is not None

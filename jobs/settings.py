@@ -106,6 +106,8 @@ class WorkerSettings(LogSettings, MetricsSettings, StorageSettings, QueueSetting
     parse_cpu_seconds: int = Field(default=300, ge=1)
     parse_memory_bytes: int = Field(default=1 << 30, ge=64 << 20)
     parse_output_bytes: int = Field(default=256 << 20, ge=1 << 10)
+    #: Processor and wall time for the pictures of one file's pages.
+    image_seconds: float = Field(default=150, ge=1)
     #: An invisible message of a killed worker comes back after this; it is extended while held.
     visibility_seconds: int = Field(default=120, ge=1, le=43_200)
     heartbeat_seconds: float = Field(default=30, gt=0)

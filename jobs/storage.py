@@ -21,7 +21,7 @@ import structlog
 
 from jobs import s3
 from jobs.bucket import Bucket, source_key
-from jobs.errors import JobsError, ObjectCorrupt
+from jobs.errors import JobsError, ObjectCorrupt, StorageUnavailable
 from jobs.multipart import MultipartUpload
 
 #: Size of the parts of a multipart upload; up to one part the upload is one PutObject.
@@ -69,6 +69,11 @@ class Readable(Protocol):
 def result_key(child_id: str, parser_version: str, sha256: str) -> str:
     """Return the key of a result, derived from what it is; never taken from a request."""
     return f"imports/{child_id}/results/{parser_version}-{sha256}"
+
+
+def picture_key(child_id: str, number: int, sha256: str) -> str:
+    """Return the key of a page's picture: bytes that differ never share one."""
+    return f"imports/{child_id}/pages/{number}-{sha256}"
 
 
 class Storage(Bucket):
@@ -139,17 +144,28 @@ class Storage(Bucket):
             digest = hashlib.file_digest(body, "sha256").hexdigest()
         key = result_key(child_id, parser_version, digest)
         with path.open("rb") as body:
-            try:
-                self._call(
-                    "put_object",
-                    Key=key,
-                    Body=body,
-                    ContentType="application/gzip",
-                    IfNoneMatch="*",
-                )
-            except s3.AlreadyStored:
-                log.info("result_already_stored", import_id=child_id)
+            self._create(key, body, "application/gzip")
         return digest, path.stat().st_size
+
+    def put_picture(
+        self, child_id: str, number: int, data: bytes, sha256: str, media_type: str
+    ) -> None:
+        """Store the picture of a page under its own digest, once. Repeatable.
+
+        Raises StorageUnavailable.
+        """
+        self._create(picture_key(child_id, number, sha256), data, media_type)
+
+    def open_picture(self, child_id: str, number: int, sha256: str) -> Iterator[bytes]:
+        """Return the bytes in chunks. Raises ObjectMissing, StorageUnavailable (also late)."""
+        return _chunks(self._get(picture_key(child_id, number, sha256), None))
+
+    def _create(self, key: str, body: Any, content_type: str) -> None:
+        """Write an object whose key names its bytes; one that is there already is as good."""
+        try:
+            self._call("put_object", Key=key, Body=body, ContentType=content_type, IfNoneMatch="*")
+        except s3.AlreadyStored:
+            log.info("object_already_stored", object_key=key)
 
     def find_result(self, child_id: str, parser_version: str) -> tuple[str, int] | None:
         """Return (sha256, size) of a stored result of this parser version, or None."""
@@ -214,6 +230,23 @@ class Storage(Bucket):
         for version in versions:
             self._call("delete_object", Key=key, VersionId=version)
         return len(versions)
+
+    def delete_tree(self, prefix: str) -> int:
+        """Remove every version of every key under a prefix for good; return how many.
+
+        Raises StorageUnavailable.
+        """
+        deleted = 0
+        while True:
+            answer = self._call("list_object_versions", Prefix=prefix)
+            entries = [*answer.get("Versions", []), *answer.get("DeleteMarkers", [])]
+            if not entries:
+                return deleted
+            named = [{"Key": e["Key"], "VersionId": e["VersionId"]} for e in entries]
+            done = self._call("delete_objects", Delete={"Objects": named, "Quiet": True})
+            if done.get("Errors"):
+                raise StorageUnavailable(f"delete_objects: {done['Errors'][0].get('Code')}")
+            deleted += len(named)
 
     def _get(self, key: str, version: str | None) -> dict[str, Any]:
         return self._call("get_object", Key=key, **_version(version))

@@ -201,7 +201,10 @@ CREATE TABLE public.page (
     deleted_at timestamp with time zone,
     created_by character varying(50) NOT NULL,
     updated_by character varying(50) NOT NULL,
-    deleted_by character varying(50)
+    deleted_by character varying(50),
+    image jsonb,
+    source character varying(10) DEFAULT 'text'::character varying NOT NULL,
+    confidence double precision
 );
 CREATE TABLE public.page_import (
     id character varying(255) NOT NULL,

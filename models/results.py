@@ -15,9 +15,25 @@ from models.tables import Code2DesDesign, Page, insert_rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageView:
-    """One page; width and height are in the format's own unit (PDF points) or None."""
+class ImageView:
+    """The picture of a page, named by the digest of its bytes; width and height in pixels."""
 
+    sha256: str
+    media_type: str
+    width: int
+    height: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageView:
+    """One page; width and height are in the format's own unit (PDF points) or None.
+
+    `source` is "text" for the file's own words and "ocr" for words read from a picture, whose
+    `confidence` is between 0 and 1.
+    """
+
+    import_id: str
     number: int
     text: str
     markdown: str
@@ -25,6 +41,9 @@ class PageView:
     warnings: list[str]
     width: float | None
     height: float | None
+    image: ImageView | None
+    source: str
+    confidence: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +72,9 @@ def insert_pages(child_id: str, pages: Iterable[Mapping[str, Any]], *, owner: st
                 "warnings": page.get("warnings", []),
                 "width": page.get("width"),
                 "height": page.get("height"),
+                "image": page.get("image"),
+                "source": page.get("source", "text"),
+                "confidence": page.get("confidence"),
                 "created_by": owner,
                 "updated_by": "worker",
             }
@@ -91,12 +113,31 @@ def list_pages(
     with connection():
         get_child(subject, ImportType.PAGE_IMPORT, child_id)
         rows = fetch(
-            """SELECT number, text, markdown, tables, warnings, width, height FROM page
+            """SELECT page_import_id AS import_id, number, text, markdown, tables, warnings, width,
+                      height, image, source, confidence FROM page
                WHERE page_import_id = %s AND number > %s ORDER BY number LIMIT %s""",
             (child_id, min(after, 2**31 - 1), limit + 1),
         )
-    pages = [PageView(**row) for row in rows[:limit]]
+    pages = [PageView(**{**row, "image": _image(row["image"])}) for row in rows[:limit]]
     return pages, encode_cursor(pages[-1].number) if len(rows) > limit else None
+
+
+def get_image(subject: str, child_id: str, number: int) -> ImageView:
+    """Return what is known of a page's picture. Raises NotFound for strangers and without one."""
+    with connection():
+        get_child(subject, ImportType.PAGE_IMPORT, child_id)
+        rows = fetch(
+            "SELECT image FROM page WHERE page_import_id = %s AND number = %s",
+            (child_id, min(number, 2**31 - 1)),
+        )
+    found = _image(rows[0]["image"]) if rows else None
+    if found is None:
+        raise NotFound(child_id)
+    return found
+
+
+def _image(value: dict[str, Any] | None) -> ImageView | None:
+    return None if value is None else ImageView(**value)
 
 
 def get_design(subject: str, child_id: str) -> DesignView:

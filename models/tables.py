@@ -88,6 +88,9 @@ class Page(_Table):
     warnings = BinaryJSONField()
     width = FloatField(null=True)
     height = FloatField(null=True)
+    image = BinaryJSONField(null=True)
+    source = CharField(10)
+    confidence = FloatField(null=True)
 
     class Meta:
         primary_key = CompositeKey("page_import_id", "number")

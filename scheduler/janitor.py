@@ -72,8 +72,8 @@ class Janitor:
         return retired
 
     def _delete_results(self, child_id: str) -> None:
-        for key in self._storage.list_keys(f"{PREFIX}{child_id}/results/"):
-            self._storage.delete(key)
+        for kind in ("results", "pages"):
+            self._storage.delete_tree(f"{PREFIX}{child_id}/{kind}/")
 
     def collect_orphans(self, *, dry_run: bool = False) -> list[str]:
         """Delete objects older than a day that no row wants; returns their keys."""

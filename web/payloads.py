@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -110,8 +110,18 @@ class Batch(Body):
     links: dict[str, str]
 
 
+class PageImage(Body):
+    """The picture of a page; its bytes never change under this address."""
+
+    url: str
+    media_type: str
+    width: int
+    height: int
+    size_bytes: int
+
+
 class Page(Body):
-    """One page of a result."""
+    """One page of a result. `source` is "ocr" when its text was read from a picture."""
 
     number: int
     text: str
@@ -120,6 +130,9 @@ class Page(Body):
     warnings: list[str]
     width: float | None
     height: float | None
+    image: PageImage | None
+    source: Literal["text", "ocr"]
+    confidence: float | None
 
 
 class Event(Body):
@@ -214,7 +227,17 @@ def batch(view: BatchView) -> dict[str, Any]:
 
 def page(view: PageView) -> dict[str, Any]:
     """Return the body of one page."""
-    return Page.model_validate(view).model_dump(mode="json")
+    image = None
+    if view.image is not None:
+        url = f"/api/v1/imports/{view.import_id}/pages/{view.number}/image"
+        image = PageImage(url=url, **_fields(view.image, PageImage))
+    return Page(**_fields(view, Page), image=image).model_dump(mode="json")
+
+
+def _fields(view: object, body: type[Body]) -> dict[str, Any]:
+    """Return what a view says plainly of a body's fields."""
+    names = body.model_fields.keys() - {"image", "url"}
+    return {name: getattr(view, name) for name in names}
 
 
 def event(view: EventView) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from web.downloads import source_download
 from web.errors import WebError
 from web.exports import design_export, page_export
 from web.languages import LANGUAGES, language
+from web.page_images import image_answer
 from web.pages import ignore_ended
 from web.parts import live_page
 from web.sources import locator
@@ -87,8 +88,8 @@ def code2des(type: ImportType, child_id: str) -> Response:
     with connection():
         view = children.get_child(subject, type, checked_id(child_id))
         design = _design(subject, view)
-        history = events.list_events(subject, child_id)
         locate = locator(subject, child_id)
+        history = events.list_events(subject, child_id)
     page = render_template(
         "code2des.html",
         child=view,
@@ -104,6 +105,13 @@ def _written() -> str:
     """Return the language of the design document: its own switch, else the page's."""
     choice = request.args.get("doc", "")
     return choice if choice in LANGUAGES else language()
+
+
+@blueprint.get("/imports/<child_id>/pages/<number>/image")
+@session
+def page_image(child_id: str, number: str) -> Response:
+    """Return the picture of one page."""
+    return image_answer(current_subject().id, child_id, number)
 
 
 @blueprint.get("/imports/<child_id>/source", defaults={"type": ImportType.PAGE_IMPORT})

@@ -17,14 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from jobs.parsing.errors import PARSER_VERSION, ParseError
+from jobs.parsing.page_import.formats import PAINTERS
 
-__all__ = ["PARSER_VERSION", "ParseError", "parse", "preload"]
+__all__ = ["DRAWN", "PARSER_VERSION", "ParseError", "draw", "parse", "preload", "scan"]
+
+#: the detected types whose pages can be drawn
+DRAWN = frozenset(PAINTERS)
 
 #: import type → module with `read()` and `preload()`
 READERS: Mapping[str, str] = {
     "page_import": "jobs.parsing.page_import.reader",
     "code2des": "jobs.parsing.code2des.reader",
 }
+
+_PAINTER = "jobs.parsing.page_import.painter"
 
 
 def parse(
@@ -46,6 +52,37 @@ def parse(
         yield from reader.read(path, file_name=file_name, options=options, progress=progress)
     except MemoryError as error:
         raise ParseError("parse_memory", "The file needs more memory than allowed.") from error
+
+
+def draw(
+    path: Path,
+    *,
+    file_name: str,
+    options: Mapping[str, Any],
+    first: int,
+    cpu_seconds: float,
+    progress: Callable[[int, int | None], None],
+) -> Iterator[Any]:  # of Picture and Flaw
+    """Yield a picture, or why there is none, for each page of a document from page `first` on.
+
+    Ends early when `cpu_seconds` of processor time are used. Raises ParseError.
+    """
+    painter = importlib.import_module(_PAINTER)
+    yield from painter.draw(
+        path,
+        file_name=file_name,
+        options=options,
+        first=first,
+        cpu_seconds=cpu_seconds,
+        progress=progress,
+    )
+
+
+def scan(path: Path, *, file_name: str, options: Mapping[str, Any], number: int) -> bytes:
+    """Return one page as a grey PGM image, fine enough to read text from. Raises ParseError."""
+    painter: Any = importlib.import_module(_PAINTER)
+    found: bytes = painter.scan(path, file_name=file_name, options=options, number=number)
+    return found
 
 
 def preload(type: str) -> None:

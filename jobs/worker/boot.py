@@ -26,8 +26,10 @@ from jobs.storage import Storage
 from jobs.worker import walls
 from jobs.worker.actors import declare_actors
 from jobs.worker.broker import LeasedBroker
+from jobs.worker.drawing import Drawing
 from jobs.worker.gate import Gate
 from jobs.worker.patience import Patience
+from jobs.worker.reading import Reader
 from jobs.worker.reporting import Reporter
 from jobs.worker.runner import Runner
 from jobs.worker.sandbox import Sandbox, SelfTest
@@ -251,10 +253,12 @@ class Process:
             unknown_import_seconds=settings.unknown_import_seconds,
             touch=self._touch,
         )
+        storage = Storage(settings)
+        drawing = Drawing(self._sandbox, storage, patience, seconds=settings.image_seconds)
         return Runner(
-            Storage(settings),
+            storage,
             self._reporter,
-            self._sandbox,
+            Reader(self._sandbox, drawing, patience, self._stop, touch=self._touch),
             self._temp_root,
             patience,
             self._stop,

@@ -19,16 +19,19 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NoReturn
+from types import MappingProxyType, ModuleType
+from typing import Any, BinaryIO, NoReturn
 
 from jobs.messages import canonical_json
-from jobs.worker import walls
+from jobs.worker import pictures, walls
 
 _STDERR, _OUTPUT, _PIPE, _FIRST_FREE = 2, 3, 4, 5
 _PROGRESS_SECONDS = 0.2
 _BUFFER_BYTES = 256 * 1024
 _TRACE_CHARACTERS = 3000
+#: A drawing child ends by itself before the kernel ends it.
+_DRAWING_SHARE = 0.9
+_NO_ROOM = "images_limited: the pictures of the first pages fill the room there is."
 
 #: The machine's trouble, not the file's: the message is left for another try.
 _MACHINE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENFILE})
@@ -46,7 +49,7 @@ def run(request: Mapping[str, Any], parsers: ModuleType, descriptors: list[int])
         elif not set(request["walls"]) <= set(up):
             verdict = {"verdict": "machine", "message": "a wall of the sandbox did not stand"}
         else:
-            verdict = _parse(request, parsers)
+            verdict = _work(request, parsers)
         _say(verdict)
         status = 0
     except BaseException:
@@ -73,18 +76,10 @@ def _arrange(output: int, pipe: int, stderr: int) -> None:
     os.closerange(_FIRST_FREE, 65_536)
 
 
-def _parse(request: Mapping[str, Any], parsers: ModuleType) -> dict[str, Any]:
+def _work(request: Mapping[str, Any], parsers: ModuleType) -> dict[str, Any]:
     try:
         with os.fdopen(_OUTPUT, "wb", buffering=_BUFFER_BYTES) as output:
-            lines = parsers.parse(
-                request["type"],
-                Path(request["path"]),
-                file_name=request["file_name"],
-                options=request["options"],
-                progress=_Progress(),
-            )
-            for line in lines:
-                output.write(canonical_json(line) + b"\n")
+            _DEEDS[request["deed"]](request, parsers, output)
     except parsers.ParseError as error:
         return {"verdict": "failed", "code": str(error.code), "message": str(error.message)}
     except MemoryError:
@@ -98,6 +93,41 @@ def _parse(request: Mapping[str, Any], parsers: ModuleType) -> dict[str, Any]:
     except Exception as error:
         return _crashed(error)
     return {"verdict": "completed"}
+
+
+def _parse(request: Mapping[str, Any], parsers: ModuleType, output: BinaryIO) -> None:
+    lines = parsers.parse(
+        request["type"],
+        Path(request["path"]),
+        file_name=request["file_name"],
+        options=request["options"],
+        progress=_Progress(),
+    )
+    for line in lines:
+        output.write(canonical_json(line) + b"\n")
+
+
+def _draw(request: Mapping[str, Any], parsers: ModuleType, output: BinaryIO) -> None:
+    drawn = parsers.draw(
+        Path(request["path"]),
+        file_name=request["file_name"],
+        options=request["options"],
+        first=request["first"],
+        cpu_seconds=request["limits"]["cpu_seconds"] * _DRAWING_SHARE,
+        progress=_Progress(),
+    )
+    room = request["limits"]["output_bytes"] - pictures.MAX_PICTURE_BYTES
+    for page in drawn:
+        if output.tell() > room:
+            pictures.write_flaw(output, 0, _NO_ROOM)
+            return
+        if hasattr(page, "reason"):
+            pictures.write_flaw(output, page.number, page.reason)
+        else:
+            pictures.write_picture(output, page.number, page.data)
+
+
+_DEEDS = MappingProxyType({"parse": _parse, "draw": _draw})
 
 
 def self_test(up: list[str], request: Mapping[str, Any]) -> dict[str, Any]:

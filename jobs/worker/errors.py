@@ -4,6 +4,8 @@ JobsError
 ├── LeaveMessage           not deleted: SQS delivers it again after a back-off
 │   └── Interrupted        the process stops: visible again at once
 ├── ReportStopped          the web answered 409: cancelled, terminal or another run; ack
+├── PermanentError
+│   └── Verdict            the file has no result, and why
 ├── ImportUnknown          the web answered 404
 ├── ReportRefused          the web answered 400, 413 or 422: a fault of ours
 └── TransientError
@@ -15,7 +17,7 @@ JobsError
 
 from __future__ import annotations
 
-from jobs.errors import JobsError, TransientError, WebUnavailable
+from jobs.errors import JobsError, PermanentError, TransientError, WebUnavailable
 
 
 class LeaveMessage(JobsError):
@@ -34,6 +36,14 @@ class ReportStopped(JobsError):
     """The web wants no more of this run: the import is cancelled, terminal or in another run."""
 
     code = "report_stopped"
+
+
+class Verdict(PermanentError):
+    """The file has no result, and why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class ImportUnknown(JobsError):

@@ -118,7 +118,11 @@ def main(arguments: Sequence[str]) -> None:
     walls.hide_from_children()
     gc.collect()
     gc.freeze()
-    hello = {"parser_version": parsers.PARSER_VERSION, "without_network": without_network}
+    hello = {
+        "parser_version": parsers.PARSER_VERSION,
+        "drawn": sorted(parsers.DRAWN),
+        "without_network": without_network,
+    }
     control.send(json.dumps(hello).encode())
     Helper(control, parsers).serve()
 

@@ -19,7 +19,6 @@ from jobs.errors import (
     MessageInvalid,
     ObjectCorrupt,
     ObjectMissing,
-    PermanentError,
     ReportInvalid,
 )
 from jobs.messages import JobMessage, Report, ReportAnswer, ResultRef
@@ -31,31 +30,22 @@ from jobs.worker.errors import (
     LeaveMessage,
     ReportStopped,
     SandboxLost,
+    Verdict,
 )
 from jobs.worker.patience import Patience
+from jobs.worker.reading import Reader
 from jobs.worker.reporting import ProgressReporter, Reporter, Reports, webhook_id
-from jobs.worker.sandbox import ParseJob, Sandbox
+from jobs.worker.sandbox import ParseJob
 from jobs.worker.tempdirs import TempRoot
-from jobs.worker.verdicts import ParseFailure
 
 #: Downloads of a source whose bytes differ from the record before that is the verdict.
 _DOWNLOADS = 3
-#: Parses of one file by a helper that dies before the message is left to another worker.
-_PARSES = 2
 #: The first line of a result is read into memory; it holds an outline, never text.
 _DOCUMENT_BYTES = 8 * 1024 * 1024
 
 _DETECTED_TYPE = re.compile(r"[\x21-\x7e]{1,255}")
 
 log = structlog.get_logger(__name__)
-
-
-class Verdict(PermanentError):
-    """The file has no result, and why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class Runner:
@@ -65,7 +55,7 @@ class Runner:
         self,
         storage: Storage,
         reporter: Reporter,
-        sandbox: Sandbox,
+        reader: Reader,
         temp_root: TempRoot,
         patience: Patience,
         stop: threading.Event,
@@ -76,7 +66,7 @@ class Runner:
     ) -> None:
         self._storage = storage
         self._reporter = reporter
-        self._sandbox = sandbox
+        self._reader = reader
         self._temp_root = temp_root
         self._patience = patience
         self._stop = stop
@@ -169,7 +159,7 @@ class Runner:
                 file_name=metadata.file_name,
                 options=message.options,
             )
-            lines = self._parse(job, progress)
+            lines = self._reader.read(job, message.import_id, progress)
             source.unlink()
             packed = directory / "packed"
             self._patience.storage(lambda: _pack(lines, packed))
@@ -203,32 +193,6 @@ class Runner:
             except ObjectCorrupt as error:
                 log.warning("source_corrupt", attempt=attempt, reason=str(error))
         raise Verdict("source_corrupt", "the stored file is not the one that was uploaded")
-
-    def _parse(self, job: ParseJob, progress: ProgressReporter) -> Path:
-        def should_stop() -> bool:
-            self._touch()
-            return self._stop.is_set() or progress.cancelled.is_set()
-
-        for attempt in range(1, _PARSES + 1):
-            try:
-                outcome = self._patience.storage(
-                    lambda: self._sandbox.parse(
-                        job, on_progress=progress.note, should_stop=should_stop
-                    )
-                )
-            except Interrupted:
-                if self._stop.is_set():
-                    raise
-                raise ReportStopped("cancelled while parsing") from None
-            except SandboxLost:
-                if attempt == _PARSES or self._stop.is_set():
-                    raise
-                log.warning("sandbox_lost", attempt=attempt)
-                continue
-            if isinstance(outcome, ParseFailure):
-                raise Verdict(outcome.code, outcome.message)
-            return outcome
-        raise SandboxLost("the helper died under every parse")
 
     def _describe(self, packed: Path, sha256: str, size_bytes: int) -> ResultRef:
         """Read the first line of a result. Raises ReportInvalid."""

@@ -7,6 +7,7 @@ children say is data, bounded and never trusted further than a verdict on their 
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import socket
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ class Sandbox:
         """Start the helper and try its walls; `secret` is a file a parser must not open."""
         with _Child(self._live_helper(), self._limits) as child:
             readable = [child_module.__file__]
-            child.start({"self_test": str(secret), "readable": readable}, secret.parent)
+            request = {"self_test": str(secret), "readable": readable}
+            child.start(request, secret.with_name("lines"))
             ending = child.wait(_START_SECONDS, lambda: False, lambda *_: None)
         tested = ending.verdict
         if tested is None:
@@ -106,27 +108,51 @@ class Sandbox:
         """
         output = job.directory / "lines"
         output.unlink(missing_ok=True)
-        request = {
-            "type": job.type,
+        request = {**self._request(job), "deed": "parse", "type": job.type}
+        with _Child(self._live_helper(), self._limits) as child:
+            child.start(request, output)
+            ending = child.wait(self._wall_seconds, should_stop, on_progress)
+        failure = judge(ending, self._limits)
+        _log_ending("parser_ended", ending, failure)
+        return failure or output
+
+    def draw(
+        self,
+        job: ParseJob,
+        *,
+        first: int,
+        seconds: float,
+        on_progress: Callable[[int, int | None], None],
+        should_stop: Callable[[], bool],
+    ) -> tuple[Path, ParseFailure | None]:
+        """Return the file of the pictures made of pages `first` and on, and why they ended early.
+
+        What the file holds is good to its last whole record, however the child ended. Raises as
+        `parse` does.
+        """
+        output = job.directory / "pictures"
+        output.unlink(missing_ok=True)
+        limits = replace(self._limits, cpu_seconds=math.ceil(seconds))
+        request = {**self._request(job), "deed": "draw", "first": first}
+        with _Child(self._live_helper(), limits) as child:
+            child.start(request, output)
+            ending = child.wait(seconds, should_stop, on_progress)
+        failure = judge(ending, limits)
+        _log_ending("drawing_ended", ending, failure)
+        return output, failure
+
+    def can_draw(self, detected_type: object) -> bool:
+        """Whether pages of this type have pictures."""
+        return detected_type in self._live_helper().hello["drawn"]
+
+    def _request(self, job: ParseJob) -> dict[str, Any]:
+        return {
             "path": str(job.source),
             "file_name": job.file_name,
             "options": dict(job.options),
             "readable": [str(job.source)],
             "walls": self._walls,
         }
-        with _Child(self._live_helper(), self._limits) as child:
-            child.start(request, job.directory)
-            ending = child.wait(self._wall_seconds, should_stop, on_progress)
-        failure = judge(ending, self._limits)
-        log.info(
-            "parser_ended",
-            exit=ending.exit,
-            cpu_seconds=round(ending.cpu_seconds, 3),
-            peak_bytes=ending.peak_bytes,
-            complaint=ending.complaint[-_LOGGED_CHARACTERS:] or None,
-            error_code=failure.code if failure else None,
-        )
-        return failure or output
 
     def close(self) -> None:
         """End the helper and with it every child. Repeatable."""
@@ -163,9 +189,9 @@ class _Child:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def start(self, request: Mapping[str, Any], directory: Path) -> None:
+    def start(self, request: Mapping[str, Any], output: Path) -> None:
         """Hand the request, an output file and a pipe to the helper."""
-        self._complaints = directory / "stderr"
+        self._complaints = output.with_name("stderr")
         self._socket, job = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._open.enter_context(self._socket)
         self._pipe, pipe = os.pipe()
@@ -174,7 +200,7 @@ class _Child:
         with ExitStack() as theirs:
             theirs.enter_context(job)
             theirs.callback(os.close, pipe)
-            descriptors = [job.fileno(), _create(directory / "lines", theirs), pipe]
+            descriptors = [job.fileno(), _create(output, theirs), pipe]
             descriptors.append(_create(self._complaints, theirs))
             self._helper.request({**request, "limits": asdict(self._limits)}, descriptors)
 
@@ -243,6 +269,17 @@ class _Child:
             raise SandboxLost("the parsing helper died with its child") from error
         complaint = _tail(self._complaints)
         return Ending(**answer, verdict=self.verdict, complaint=complaint, out_of_time=out_of_time)
+
+
+def _log_ending(event: str, ending: Ending, failure: ParseFailure | None) -> None:
+    log.info(
+        event,
+        exit=ending.exit,
+        cpu_seconds=round(ending.cpu_seconds, 3),
+        peak_bytes=ending.peak_bytes,
+        complaint=ending.complaint[-_LOGGED_CHARACTERS:] or None,
+        error_code=failure.code if failure else None,
+    )
 
 
 def _create(path: Path, stack: ExitStack) -> int:

@@ -117,3 +117,31 @@ def test_what_a_crash_left_of_an_expired_source_is_collected(janitor, bucket, ag
     left = store(bucket, f"imports/{child_id}/source")
     change("UPDATE page_import SET source_expired_at = now()")
     assert janitor.collect_orphans() == [left]
+
+
+def test_pictures_of_pages_go_with_the_result(janitor, bucket):
+    _, (child_id,) = register()
+    report(child_id, "completed")
+    for number in (1, 2):
+        store(bucket, f"imports/{child_id}/pages/{number}-{'b' * 64}")
+    source = store(bucket, f"imports/{child_id}/source")
+    change("UPDATE page_import SET created_at = now() - interval '91 days'")
+    change("UPDATE page_import SET completed_at = now() - interval '91 days'")
+    change("UPDATE page_import SET source_expired_at = now()")
+
+    janitor.retire()
+
+    assert keys(bucket) == [source]
+
+
+def test_pictures_without_a_row_are_orphans(janitor, bucket, aged):
+    orphans = [
+        store(bucket, f"imports/{child}/pages/{number}-{'b' * 64}")
+        for child in (old_id(30), old_id(29))
+        for number in (1, 2)
+    ]
+    _, (child_id,) = register()
+    kept = store(bucket, f"imports/{child_id}/pages/1-{'b' * 64}")
+
+    assert sorted(janitor.collect_orphans()) == sorted(orphans)
+    assert keys(bucket) == [kept]

@@ -27,6 +27,7 @@ JSON = "application/json"
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
 ZIP = "application/zip"
+WEBP = "image/webp"
 ANY_BYTES = "application/octet-stream"
 FORM = "multipart/form-data"
 

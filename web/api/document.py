@@ -25,6 +25,7 @@ PREFIX = "/api/v1"
 _REFERENCE = "#/components/schemas/{model}"
 _ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>")
 _ID_SCHEMA = {"type": "string", "format": "uuid"}
+_NUMBER_SCHEMA = {"type": "integer", "minimum": 1}
 
 #: What every view behind a token can answer.
 SHARED_CODES = (
@@ -170,7 +171,12 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
         "x-summary-ja": about.ja,
         "parameters": [
             *(
-                {"name": name, "in": "path", "required": True, "schema": _ID_SCHEMA}
+                {
+                    "name": name,
+                    "in": "path",
+                    "required": True,
+                    "schema": _NUMBER_SCHEMA if name == "number" else _ID_SCHEMA,
+                }
                 for name in route.arguments
             ),
             *(_parameter(parameter) for parameter in about.parameters),

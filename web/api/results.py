@@ -23,6 +23,7 @@ from web.api.describing import (
     PAGING,
     PLAIN,
     TEXT,
+    WEBP,
     Answer,
     PerType,
     cached,
@@ -32,6 +33,7 @@ from web.auth import bearer, current_subject
 from web.downloads import source_download
 from web.errors import WebError
 from web.languages import language
+from web.page_images import image_answer
 
 blueprint = Blueprint("api_results", __name__, url_prefix="/api/v1")
 
@@ -60,6 +62,19 @@ def pages(child_id: str) -> Response:
         _check_kept(children.get_child(subject, ImportType.PAGE_IMPORT, checked_id(child_id)))
         found, following = results.list_pages(subject, child_id, cursor=cursor, limit=limit)
     return json_answer({"pages": [payloads.page(p) for p in found], "next_cursor": following})
+
+
+@blueprint.get("/imports/<child_id>/pages/<number>/image")
+@bearer
+@described(
+    ja="ページの画像を返す",
+    parameters=(IF_NONE_MATCH,),
+    answers={200: Answer(content={WEBP: BYTES}, headers=("ETag",)), **_NO_CHANGE},
+    codes=("result_expired", "storage_unavailable"),
+)
+def page_image(child_id: str, number: str) -> Response:
+    """Return the picture of one page; it never changes."""
+    return image_answer(current_subject().id, child_id, number)
 
 
 @blueprint.get("/code2des/<child_id>/design")

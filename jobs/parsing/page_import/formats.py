@@ -33,6 +33,18 @@ READERS: Mapping[str, str] = {
     "bmp": f"{_HERE}.images",
 }
 
+#: type → module that draws its pages: `page_count(source)`, `draw(source, first, last)`,
+#: `scan(source, number, side)`
+PAINTERS: Mapping[str, str] = {
+    "pdf": f"{_HERE}.pdf_pictures",
+    "png": f"{_HERE}.raster_pictures",
+    "jpeg": f"{_HERE}.raster_pictures",
+    "tiff": f"{_HERE}.raster_pictures",
+    "webp": f"{_HERE}.raster_pictures",
+    "gif": f"{_HERE}.raster_pictures",
+    "bmp": f"{_HERE}.raster_pictures",
+}
+
 #: file name suffix → the type that a user means by it
 SUFFIXES: Mapping[str, str] = {
     ".pdf": "pdf",

@@ -33,7 +33,7 @@ _ERR_PASSWORD = 4
 _ERR_SECURITY = 5
 _SAMPLE_PAGES = 8
 #: pdfium keeps every font of an open document; opening it anew lets them go
-_REOPEN_PAGES = 200
+REOPEN_PAGES = 200
 _MAX_BOOKMARKS = 10_000
 _MAX_BOOKMARK_DEPTH = 15
 _MAX_METADATA_CHARACTERS = 2_000
@@ -41,7 +41,7 @@ _MAX_METADATA_CHARACTERS = 2_000
 
 def read(source: Source) -> Document:
     """Open the file and return its head; pages are read one by one. Raises ParseError."""
-    pdf = _open(source)
+    pdf = open_pdf(source)
     count = len(pdf)
     if count == 0:
         raise ParseError("no_pages", "The PDF has no pages.")
@@ -60,7 +60,8 @@ def read(source: Source) -> Document:
     )
 
 
-def _open(source: Source) -> Any:  # PdfDocument; pypdfium2 ships no types
+def open_pdf(source: Source) -> Any:  # PdfDocument; pypdfium2 ships no types
+    """Open the file, with the password among its options. Raises ParseError."""
     try:
         return pdfium.PdfDocument(source.content, password=source.option("password"))
     except pdfium.PdfiumError as error:
@@ -166,9 +167,9 @@ def _pages(
         if entry.page is not None:
             titles.setdefault(entry.page, {})[_key(entry.title)] = entry.level
     for index in range(count):
-        if index % _REOPEN_PAGES == _REOPEN_PAGES - 1:
+        if index % REOPEN_PAGES == REOPEN_PAGES - 1:
             pdf.close()
-            pdf = _open(source)
+            pdf = open_pdf(source)
         sheet = sheets.pop(index) if index in sheets else _read_sheet(pdf, index)
         yield _page(sheet, index + 1, style, titles.get(index + 1, {}))
 

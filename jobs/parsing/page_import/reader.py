@@ -13,7 +13,7 @@ from jobs.parsing.cleaning import clean_tree
 from jobs.parsing.errors import PARSER_VERSION, ParseError
 from jobs.parsing.page_import.dispatch import open_document
 from jobs.parsing.page_import.document import MAX_PAGES, Document, page_line
-from jobs.parsing.page_import.formats import READERS
+from jobs.parsing.page_import.formats import PAINTERS, READERS
 
 
 def read(
@@ -54,6 +54,7 @@ def _head(document: Document, detected_type: str, warnings: tuple[str, ...]) -> 
 
 def preload() -> None:
     """Import every format."""
-    for module in sorted(set(READERS.values())):
+    for module in sorted({*READERS.values(), *PAINTERS.values()}):
         importlib.import_module(module)
+    importlib.import_module("jobs.parsing.page_import.painter").preload()
     importlib.import_module("jobs.parsing.page_import.pdf_fonts").has_japanese_font()
