@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import dispatch
+from benchmarks import dispatch, fairness, latency, upload, worker
 from benchmarks.measure import Options, Row
 
 BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
+    "upload": upload.run,
     "dispatch": dispatch.run,
     "dispatch-large": dispatch.run_large,
+    "latency": latency.run,
+    "fairness": fairness.run,
+    "worker": worker.run,
 }
 
 #: What `all --quick` runs.
-QUICK = ["dispatch"]
+QUICK = ["upload", "dispatch", "latency", "fairness", "worker"]
