@@ -15,12 +15,13 @@ from contextlib import closing
 from functools import partial
 from typing import IO
 
-from flask import json
+from flask import Response, json
 
 from models import batches
 from models.children import ChildView
 from models.states import ImportType, ItemState
 from web import results
+from web.downloads import attachment
 from web.payloads import NAMES, item_error
 
 ITEMS_AT_A_TIME = 100
@@ -68,6 +69,14 @@ class _Sink:
         """Hand on all that is there."""
         data, self._parts, self.size_bytes = b"".join(self._parts), [], 0
         return data
+
+
+def archive_download(subject: str, batch_id: str, language: str) -> Response:
+    """Return the zip of one batch as a download. Raises NotFound, DatabaseUnavailable."""
+    batches.get_batch(subject, batch_id)
+    response = Response(batch_archive(subject, batch_id, language), content_type="application/zip")
+    response.headers["Content-Disposition"] = attachment(f"torikomi-{batch_id}.zip")
+    return response
 
 
 def batch_archive(subject: str, batch_id: str, language: str) -> Iterator[bytes]:

@@ -14,10 +14,12 @@ from models.errors import Conflict
 from models.states import BatchStatus, ItemState
 from web import csrf
 from web.answers import accepted_answer, checked_id, json_answer
+from web.archive import archive_download
 from web.auth import current_subject, session
 from web.errors import wants_problem
 from web.formats import EXTENSIONS
 from web.intake import accept
+from web.languages import language
 from web.parts import live_page
 from web.services import services
 from web.uploads import form_upload
@@ -133,6 +135,13 @@ def batch(batch_id: str) -> Response:
         first_name=names.get(batch_id),
     )
     return live_page(page)
+
+
+@blueprint.get("/batches/<batch_id>/export")
+@session
+def export_batch(batch_id: str) -> Response:
+    """Return all results of a batch as a zip with a manifest, streamed."""
+    return archive_download(current_subject().id, checked_id(batch_id), language())
 
 
 @blueprint.post("/batches/<batch_id>/cancel")

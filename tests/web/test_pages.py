@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import threading
+import zipfile
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
@@ -307,3 +308,24 @@ def test_the_language_follows_the_switch_then_the_browser(
 def test_the_language_switch_is_remembered(client: FlaskClient) -> None:
     client.get("/sign-in?lang=ja")
     assert 'lang="ja"' in client.get("/sign-in").get_data(as_text=True)
+
+
+def test_all_results_of_a_batch_come_as_one_zip(signed_in: FlaskClient) -> None:
+    batch_id, (child_id,) = register(subject=SUBJECT)
+    address = f"/batches/{batch_id}/export"
+    assert address not in signed_in.get(f"/batches/{batch_id}").get_data(as_text=True)
+    transitions.apply_report(
+        type=ImportType.PAGE_IMPORT,
+        child_id=child_id,
+        event="completed",
+        run=1,
+        result=result(pages=1),
+    )
+    assert address in signed_in.get(f"/batches/{batch_id}").get_data(as_text=True)
+    answer = signed_in.get(address)
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    with zipfile.ZipFile(BytesIO(answer.data)) as archive:
+        assert "manifest.json" in archive.namelist()
+        assert len(archive.namelist()) == 3
+    sign_in(signed_in, "somebody-else")
+    assert signed_in.get(address).status_code == 404

@@ -28,10 +28,9 @@ from web.api.describing import (
     described,
     ok,
 )
-from web.archive import batch_archive
+from web.archive import archive_download
 from web.auth import bearer, current_subject
 from web.direct import accept_uploads
-from web.downloads import attachment
 from web.errors import WebError
 from web.intake import accept
 from web.languages import language
@@ -149,11 +148,7 @@ def items(batch_id: str) -> Response:
 )
 def export(batch_id: str) -> Response:
     """Return all results of a batch as a zip with a manifest, streamed."""
-    subject = current_subject().id
-    batches.get_batch(subject, checked_id(batch_id))
-    response = Response(batch_archive(subject, batch_id, language()), content_type=ZIP)
-    response.headers["Content-Disposition"] = attachment(f"torikomi-{batch_id}.zip")
-    return response
+    return archive_download(current_subject().id, checked_id(batch_id), language())
 
 
 @blueprint.post("/<batch_id>/cancel")
