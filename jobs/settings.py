@@ -38,6 +38,10 @@ class MetricsSettings(Fragment):
     """Where /metrics and the liveness of scheduler and worker are told; never the public port."""
 
     metrics_host: str = "127.0.0.1"
+    #: Scheduler and worker touch it every 5 s while they do their work; none when empty.
+    heartbeat_file: Path | None = None
+    #: Set by systemd: where its watchdog hears the same.
+    notify_socket: str = ""
 
 
 class AwsSettings(Fragment):

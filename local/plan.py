@@ -15,6 +15,12 @@ from local.processes import free_port
 
 DEFAULT_PORT = 8000
 DEFAULT_REGION = "ap-northeast-1"
+#: Where an installation on the default port tells its metrics, when these are free.
+METRICS_PORTS = {
+    "WEB_METRICS_PORT": 9464,
+    "SCHEDULER_METRICS_PORT": 9465,
+    "WORKER_METRICS_PORT": 9466,
+}
 #: What a process of this type has no use for and therefore never sees.
 _KEPT_FROM = {
     "worker": ("DATABASE_URL", "SESSION_SECRET", "LOCAL_LOGIN_HINT"),
@@ -29,6 +35,11 @@ class Plan:
         self.data_dir = data_dir
         self.port = port if port is not None else free_port()
         self.given = {n: value for n, value in given.items() if value and not _is_foreign(n)}
+        usual = port == DEFAULT_PORT
+        self.metrics_ports = {
+            name: self.given.get(name) or str(free_port(number if usual else None))
+            for name, number in METRICS_PORTS.items()
+        }
 
     @property
     def embedded_postgres(self) -> bool:
@@ -69,6 +80,7 @@ class Plan:
             "ENDPOINT_ALLOW_LOCAL": "1",
             # A worker ends after its poll; the emulator counts no requests.
             "LONG_POLL_SECONDS": "2",
+            **self.metrics_ports,
             **ours,
             **{name: value for name, value in self.given.items() if self._may_pass(name)},
             "PATH": os.pathsep.join([programs, os.environ.get("PATH", os.defpath)]),
@@ -91,7 +103,8 @@ class Plan:
 
 def _is_foreign(name: str) -> bool:
     """Settings of the person's own Python, PostgreSQL or gunicorn must not reach our processes."""
-    return name.startswith(("PYTHON", "PG", "GUNICORN_")) or name == "VIRTUAL_ENV"
+    own = ("VIRTUAL_ENV", "HEARTBEAT_FILE", "NOTIFY_SOCKET")  # one process's, not all of ours
+    return name.startswith(("PYTHON", "PG", "GUNICORN_", "PROMETHEUS_")) or name in own
 
 
 def read_port(text: str | None) -> int:

@@ -15,6 +15,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from pydantic import ValidationError
 
 from jobs import logs
+from jobs.health import Health
 from jobs.queue import QueueClient
 from jobs.storage import Storage
 from models import database
@@ -30,6 +31,8 @@ from scheduler.ticks import DispatchTick, Tick, Watch, table
 
 #: The listener looks up from its wait this often to see whether the process is stopping.
 LISTEN_SECONDS = 1.0
+#: A scheduler none of whose ticks has ended for this long does no work.
+SILENT_SECONDS = 60.0
 #: EX_SOFTWARE: the supervisor restarts the process.
 HUNG_EXIT_CODE = 70
 
@@ -70,13 +73,29 @@ def main() -> int:
     wake = watch.guard(Tick("dispatch_wake", 0, dispatch.run))
     listening = threading.Thread(target=_listen, args=(settings, stop, wake), name="listen")
     listening.start()
+    health = _health(settings, watch)
+    health.start()
     log.info("scheduler_started", ticks=[tick.name for tick in ticks])
     code = _wait(stop, watch, settings.tick_limit_seconds)
     scheduler.shutdown(wait=True)
     listening.join()
+    health.stop()
     dispatcher.close()
     log.info("scheduler_stopped")
     return code
+
+
+def _health(settings: SchedulerSettings, watch: Watch) -> Health:
+    """Build what tells metrics and liveness: alive while ticks end and none is hung."""
+
+    def trouble() -> str | None:
+        hung = watch.hung(settings.tick_limit_seconds)
+        if hung is not None:
+            return f"the tick {hung} hangs"
+        idle_seconds = watch.idle_seconds()
+        return f"no tick for {idle_seconds:.0f} s" if idle_seconds > SILENT_SECONDS else None
+
+    return Health(settings, settings.scheduler_metrics_port, trouble)
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

@@ -18,13 +18,15 @@ from jobs.errors import (
     ReportInvalid,
     StorageUnavailable,
 )
+from jobs.metrics import TERMINAL
 from jobs.queue import DeadLetter, QueueClient
 from jobs.result_files import ResultContents, ResultFile
 from jobs.storage import Storage
-from models import transitions, verdicts
+from models import samples, transitions, verdicts
 from models.errors import NotFound
 from models.states import ImportType
 from models.transitions import ReportedResult
+from scheduler.metrics import SWEPT
 
 #: The verdict on a letter that stays where it is.
 LEFT = "left"
@@ -61,7 +63,17 @@ class DeadLetters:
         Raises QueueUnavailable, StorageUnavailable.
         """
         letters = self._queue.receive_dead(import_type)
-        return [self._settle(import_type, letter) for letter in letters]
+        settled = [self._settle(import_type, letter) for letter in letters]
+        left = [
+            letter.sent_at
+            for letter, verdict in zip(letters, settled, strict=True)
+            if verdict == LEFT and letter.sent_at is not None
+        ]
+        SWEPT.labels("dead_letter_left").inc(settled.count(LEFT))
+        SWEPT.labels("dead_letter_settled").inc(len(letters) - settled.count(LEFT))
+        if left:
+            samples.note_dead_letters(import_type, min(left))
+        return settled
 
     def _settle(self, import_type: ImportType, letter: DeadLetter) -> str:
         if letter.message is None or letter.message.type != import_type:
@@ -77,6 +89,9 @@ class DeadLetters:
             log.error("dead_letter_unknown", import_id=letter.import_id, queue=str(import_type))
             return LEFT
         self._queue.delete_dead(import_type, letter.receipt)
+        if verdict in ("failed", "completed"):
+            code = "dead_lettered" if verdict == "failed" else ""
+            TERMINAL.labels(verdict, code).inc()
         log.warning("dead_letter_settled", import_id=letter.import_id, verdict=verdict)
         return verdict
 

@@ -18,10 +18,12 @@ import structlog
 
 from jobs.errors import MessageInvalid, QueueUnavailable
 from jobs.messages import JobMessage, encode_message
+from jobs.metrics import TERMINAL, reason
 from jobs.queue import MAX_BATCH_ENTRIES, OutgoingMessage, QueueClient, SendOutcome
 from models import outbox, verdicts
 from models.outbox import Claimed, Fence
 from models.states import ImportType
+from scheduler import metrics
 from scheduler.breaker import Breaker, BreakerState
 from scheduler.settings import SchedulerSettings
 
@@ -162,11 +164,14 @@ class Dispatcher:
         claims = {entry.id: round_.claims[entry.id] for entry in batch}
         if round_.outage.reason is not None or time.monotonic() > round_.last_start:
             round_.refused.extend(claims.values())  # never left this process
+            metrics.ATTEMPTS.labels("not_sent").inc(len(claims))
             return
         try:
             outcome = self._queue.send_batch(queue, batch)
         except QueueUnavailable as error:
             round_.outage.reason = str(error)
+            metrics.ENQUEUE_FAILURES.labels(reason(str(error))).inc()
+            metrics.ATTEMPTS.labels("unknown").inc(len(claims))
             return
         _sort(round_, claims, outcome)
 
@@ -181,9 +186,12 @@ class Dispatcher:
         for claim in round_.sent:
             attempt = claim.fence.dispatch_attempts
             log.info("message_sent", import_id=claim.child_id, attempt=attempt)
-        for claim, reason in round_.hopeless:
-            log.error("message_unsendable", import_id=claim.child_id, reason=reason)
-            verdicts.reject(claim.fence, reason)
+        metrics.ATTEMPTS.labels("accepted").inc(marked)
+        metrics.ATTEMPTS.labels("lease_lost").inc(len(round_.sent) - marked)
+        for claim, why in round_.hopeless:
+            log.error("message_unsendable", import_id=claim.child_id, reason=why)
+            if verdicts.reject(claim.fence, why):
+                TERMINAL.labels("failed", "dispatch_rejected").inc()
         if round_.outage.reason is not None:
             self._breaker.trip(round_.outage.reason)
         log.info(
@@ -200,6 +208,8 @@ class Dispatcher:
         for item_id in outbox.exhausted_ids(EXHAUST_LIMIT):
             child_id = verdicts.exhaust(item_id)
             if child_id is not None:
+                metrics.EXHAUSTED.inc()
+                TERMINAL.labels("failed", "exhausted").inc()
                 log.error("dispatch_exhausted", import_id=child_id)
 
 
@@ -219,7 +229,10 @@ def _batches(messages: Sequence[OutgoingMessage]) -> Iterable[Sequence[OutgoingM
 
 def _sort(round_: _Round, claims: dict[str, Claimed], outcome: SendOutcome) -> None:
     round_.sent.extend(claims[child_id] for child_id in outcome.sent)
+    metrics.ATTEMPTS.labels("rejected").inc(len(outcome.rejected))
+    metrics.ATTEMPTS.labels("unknown").inc(len(outcome.unknown))
     for child_id, rejection in outcome.rejected.items():
+        metrics.ENQUEUE_FAILURES.labels(reason(rejection.code)).inc()
         if rejection.permanent:
             round_.hopeless.append((claims[child_id], rejection.code))
         else:

@@ -17,6 +17,7 @@ from jobs.storage import Storage
 from models import idempotency, retention, sessions, status, uploads
 from models.ids import is_id, uuid7_time
 from models.states import ImportType
+from scheduler.metrics import COLLECTED
 from scheduler.settings import SchedulerSettings
 
 ORPHAN_AGE = timedelta(hours=24)
@@ -49,6 +50,7 @@ class Janitor:
         dropped = uploads.forget_expired(self._settings.sweep_limit)
         for upload_id in dropped:
             self._storage.delete(f"{PREFIX}{upload_id}/source")
+            COLLECTED.labels("upload_unused").inc()
         log.info("uploads_dropped", uploads=len(dropped))
         return len(dropped)
 
@@ -61,12 +63,14 @@ class Janitor:
                 import_type, keep_days=settings.keep_source_days, limit=limit
             ):
                 self._storage.delete(f"{PREFIX}{child_id}/source")
+                COLLECTED.labels("source_expired").inc()
                 log.info("source_expired", import_id=child_id)
                 retired += 1
             for child_id in retention.expire_results(
                 import_type, keep_days=settings.keep_result_days, limit=limit
             ):
                 self._delete_results(child_id)
+                COLLECTED.labels("result_expired").inc()
                 log.info("result_expired", import_id=child_id)
                 retired += 1
         return retired
@@ -101,6 +105,7 @@ class Janitor:
         """Delete every version of these objects for good."""
         for key in keys:
             self._storage.delete(key)
+            COLLECTED.labels("orphan").inc()
             log.warning("orphan_deleted", import_id=_child_of(key), object_key=key)
 
     def _unwanted(self, keys: list[str]) -> list[str]:

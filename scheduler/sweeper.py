@@ -9,10 +9,12 @@ from __future__ import annotations
 import structlog
 
 from jobs.errors import QueueUnavailable
+from jobs.metrics import TERMINAL
 from jobs.queue import QueueClient
 from models import status, verdicts
 from models.states import ImportType
 from models.verdicts import Suspect
+from scheduler.metrics import SWEPT
 from scheduler.settings import SchedulerSettings
 
 log = structlog.get_logger(__name__)
@@ -63,6 +65,8 @@ class Sweeper:
         )
         expired = [suspect for suspect in aged if verdicts.expire(suspect)]
         for suspect in expired:
+            SWEPT.labels("expired").inc()
+            TERMINAL.labels("failed", "expired").inc()
             log.error("import_expired", import_id=suspect.child_id)
         return len(expired)
 
@@ -91,5 +95,8 @@ def _restart(suspect: Suspect, reason: str) -> int:
     verdict = verdicts.start_new_run(suspect, reason=reason)
     if verdict is None:
         return 0
+    SWEPT.labels(f"{reason}_{verdict}").inc()
+    if verdict == "failed":
+        TERMINAL.labels("failed", "stalled").inc()
     log.warning("import_swept", import_id=suspect.child_id, reason=reason, verdict=verdict)
     return 1

@@ -21,6 +21,8 @@ from models.errors import ModelsError
 from scheduler.deadletters import DeadLetters
 from scheduler.dispatcher import Dispatcher
 from scheduler.janitor import Janitor
+from scheduler.metrics import LAST_SUCCESS, TICK_SECONDS, TICKS
+from scheduler.sampler import Sampler
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
 
@@ -60,18 +62,21 @@ class Watch:
 
     def __init__(self) -> None:
         self._started: dict[int, tuple[str, float]] = {}
+        self._ended_at = time.monotonic()
         self._lock = threading.Lock()
 
     def guard(self, tick: Tick) -> Callable[[], None]:
         """Wrap a tick: connection, timing, and its failures logged once."""
 
         def run() -> None:
-            key = threading.get_ident()
+            key, began, outcome = threading.get_ident(), time.monotonic(), "failed"
             with self._lock:
-                self._started[key] = (tick.name, time.monotonic())
+                self._started[key] = (tick.name, began)
             try:
                 with database.connection():
                     tick.run()
+                outcome = "ok"
+                LAST_SUCCESS.labels(tick.name).set_to_current_time()
             except ModelsError as error:
                 log.error("tick_failed", tick=tick.name, error=error.code)
             except Exception:  # the edge: a bug in one tick must not end the scheduler
@@ -79,8 +84,15 @@ class Watch:
             finally:
                 with self._lock:
                     self._started.pop(key, None)
+                    self._ended_at = time.monotonic()
+                TICKS.labels(tick.name, outcome).inc()
+                TICK_SECONDS.labels(tick.name).observe(time.monotonic() - began)
 
         return run
+
+    def idle_seconds(self) -> float:
+        """Return since when no tick at all has ended, well or not."""
+        return time.monotonic() - self._ended_at
 
     def hung(self, longer_than_seconds: float) -> str | None:
         """Return the name of a tick that has been running for too long, or None."""
@@ -103,6 +115,7 @@ def table(
         Tick("sweep", settings.sweep_period_seconds, sweeper.sweep),
         Tick("dead_letters", settings.dead_letter_period_seconds, dead.drain),
         Tick("heartbeat", settings.heartbeat_period_seconds, _heartbeat),
+        Tick("sample", settings.sample_period_seconds, Sampler(settings).sample),
         Tick("housekeeping", settings.housekeeping_period_seconds, janitor.clean),
     ]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.settings import WorkerSettings
+from local.plan import METRICS_PORTS
 from local.procfile import read_procfile
 from local.stack import Stack
 from scheduler.settings import SchedulerSettings
@@ -78,6 +79,26 @@ def test_the_curl_lines_work(stack: Stack, token: str) -> None:
     created, batches = (json.loads(line) for line in done.stdout.splitlines() if line)
     assert created["status"] == "queued"
     assert created["batch_id"] in {batch["batch_id"] for batch in batches["batches"]}
+
+
+def test_the_metrics_lines_tell_of_a_running_product(stack: Stack) -> None:
+    script = block("Watching")[0]
+    for name, usual in METRICS_PORTS.items():
+        assert f":{usual}/" in script
+        script = script.replace(f":{usual}/", f":{stack.plan.metrics_ports[name]}/")
+    script = script.replace("curl ", "curl -f --retry 60 --retry-connrefused --retry-delay 1 ")
+
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=ROOT, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    for name in (
+        "import_upload_requests_total",
+        "import_outbox_oldest_age_seconds",
+        "import_worker_held_messages",
+    ):
+        assert f"\n{name}" in done.stdout
 
 
 def test_the_env_example_names_every_setting_with_its_default() -> None:

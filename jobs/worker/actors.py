@@ -10,6 +10,7 @@ import dramatiq
 from jobs.messages import ACTORS
 from jobs.worker.broker import LeasedBroker
 from jobs.worker.errors import LeaveMessage
+from jobs.worker.metrics import counted
 
 #: What an actor is called with: the message as JSON, and SQS's receive count.
 Work = Callable[[Mapping[str, Any], int], None]
@@ -18,12 +19,8 @@ Work = Callable[[Mapping[str, Any], int], None]
 def declare_actors(broker: LeasedBroker, queues: list[str], work: Work) -> None:
     """Declare the actor of each import type on this broker, never on Dramatiq's global one."""
     for queue in queues:
-
-        def act(message: Mapping[str, Any], receive_count: int) -> None:
-            work(message, receive_count)
-
         dramatiq.Actor(
-            act,
+            counted(work, queue),
             broker=broker,
             actor_name=ACTORS[queue],
             queue_name=queue,

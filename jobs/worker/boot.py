@@ -23,7 +23,7 @@ from jobs.errors import JobsError, QueueUnavailable
 from jobs.messages import ACTORS
 from jobs.settings import LogSettings, WorkerSettings
 from jobs.storage import Storage
-from jobs.worker import walls
+from jobs.worker import alive, walls
 from jobs.worker.actors import declare_actors
 from jobs.worker.broker import LeasedBroker
 from jobs.worker.drawing import Drawing
@@ -209,13 +209,16 @@ class Process:
             self._on_stall,
             after_seconds=self._settings.watchdog_seconds,
         )
+        health = alive.health(self._settings, consumers)
         worker.start()
         watchdog.start()
+        health.start()
         log.info("worker_started", queues=list(consumers), threads=threads, pid=os.getpid())
         self._stop.wait()
         log.info("worker_stopping", held=sum(consumer.held() for consumer in consumers.values()))
         watchdog.stop()
         self._shut_down(worker)
+        health.stop()
 
     def _shut_down(self, worker: dramatiq.Worker) -> None:
         """Stop receiving and working at once; give back what is held within the time.

@@ -24,6 +24,7 @@ from jobs.settings import WorkerSettings
 from jobs.worker.gate import Gate
 from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.leases import Delivery, Leases, ReceiptLost
+from jobs.worker.metrics import note_failure, note_receive
 
 #: Tries to tell SQS the end of a message, and the pause before the next one.
 _ATTEMPTS = 5
@@ -68,7 +69,7 @@ class LeasedConsumer(SQSConsumer):
         self.queue_name = queue
         self.url = url
         self.slots = settings.worker_threads
-        self.last_activity = time.monotonic()
+        self.last_activity = self.last_look = time.monotonic()
         self._leases = leases
         self._settings = settings
         self._gate = gate
@@ -79,6 +80,7 @@ class LeasedConsumer(SQSConsumer):
 
     def __next__(self) -> HeldMessage | None:
         """Return the next message, or None after waiting for a while; never raises."""
+        self.last_look = time.monotonic()
         if not self._ready and (free := self._wait_for_slot()) > 0:
             self._receive(free)
         return self._ready.popleft() if self._ready and not self._stop.is_set() else None
@@ -152,6 +154,7 @@ class LeasedConsumer(SQSConsumer):
 
     def _hold(self, delivery: Delivery) -> None:
         self.touch()
+        note_receive(self.queue_name, delivery.receive_count, delivery.sent_at)
         try:
             message = self._decode(delivery)
         except MessageInvalid as error:
@@ -186,6 +189,7 @@ class LeasedConsumer(SQSConsumer):
         return message.copy(kwargs=kwargs)
 
     def _leave_undecodable(self, delivery: Delivery, error: MessageInvalid) -> None:
+        note_failure("message_undecodable")
         log.error(
             "message_undecodable",
             queue=self.queue_name,

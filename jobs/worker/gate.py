@@ -12,6 +12,8 @@ import time
 
 import structlog
 
+from jobs.worker.metrics import GATE_CLOSED
+
 log = structlog.get_logger(__name__)
 
 
@@ -27,6 +29,7 @@ class Gate:
         with self._lock:
             fresh = trouble not in self._closed_until
             self._closed_until[trouble] = time.monotonic() + seconds
+        GATE_CLOSED.labels(trouble).set(1)
         if fresh:
             log.warning("gate_closed", trouble=trouble)
 
@@ -34,6 +37,7 @@ class Gate:
         """Say that what was in `trouble` works."""
         with self._lock:
             was_closed = self._closed_until.pop(trouble, None) is not None
+        GATE_CLOSED.labels(trouble).set(0)
         if was_closed:
             log.info("gate_opened", trouble=trouble)
 

@@ -33,6 +33,8 @@ class Delivery:
     body: str
     receipt: str
     receive_count: int
+    #: seconds since 1970 by the clock of SQS
+    sent_at: float | None = None
 
 
 class Leases:
@@ -57,7 +59,7 @@ class Leases:
                 MaxNumberOfMessages=min(count, 10),
                 WaitTimeSeconds=self._settings.long_poll_seconds,
                 VisibilityTimeout=self._settings.visibility_seconds,
-                MessageSystemAttributeNames=["ApproximateReceiveCount"],
+                MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             )
         )
         return [
@@ -66,6 +68,7 @@ class Leases:
                 body=entry["Body"],
                 receipt=entry["ReceiptHandle"],
                 receive_count=int(entry.get("Attributes", {}).get("ApproximateReceiveCount", 1)),
+                sent_at=_sent_at(entry),
             )
             for entry in answer.get("Messages", [])
         ]
@@ -89,6 +92,11 @@ class Leases:
             lambda: self._calling.get_queue_attributes(QueueUrl=url, AttributeNames=[name])
         )
         return int(answer["Attributes"][name])
+
+
+def _sent_at(entry: dict[str, Any]) -> float | None:
+    sent = str(entry.get("Attributes", {}).get("SentTimestamp", ""))
+    return int(sent) / 1000 if sent.isdecimal() else None
 
 
 def _client(

@@ -23,6 +23,7 @@ from jobs.worker.errors import (
     ReportUnauthorized,
 )
 from jobs.worker.gate import Gate
+from jobs.worker.metrics import note_failure
 
 #: The gate stays closed for this many probe periods after the last failed try.
 _CLOSED_PERIODS = 3
@@ -67,10 +68,12 @@ class Patience:
                 return self._until_it_works("web", (WebUnavailable,), call)
             except ImportUnknown as error:
                 if time.monotonic() >= deadline:
+                    note_failure("import_unknown")
                     log.error("import_unknown")
                     raise LeaveMessage("the web does not know the import") from error
                 self._wait(min(1.0, self._probe_seconds))
             except ReportRefused as error:
+                note_failure("report_refused")
                 log.critical("report_refused", reason=str(error))
                 self._gate.close("report", self._probe_seconds * _CLOSED_PERIODS)
                 raise LeaveMessage("the web refused the report") from error
@@ -95,6 +98,8 @@ class Patience:
 
     def _note(self, trouble: str, attempt: int, error: Exception) -> None:
         self._gate.close(trouble, self._probe_seconds * _CLOSED_PERIODS)
+        if attempt == 1:
+            note_failure(str(getattr(error, "code", trouble)))
         write = log.critical if isinstance(error, ReportUnauthorized) else log.warning
         write(
             f"{trouble}_unavailable",

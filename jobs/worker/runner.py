@@ -32,6 +32,7 @@ from jobs.worker.errors import (
     SandboxLost,
     Verdict,
 )
+from jobs.worker.metrics import note_failure
 from jobs.worker.patience import Patience
 from jobs.worker.reading import Reader
 from jobs.worker.reporting import ProgressReporter, Reporter, Reports, webhook_id
@@ -84,6 +85,7 @@ class Runner:
         try:
             message = JobMessage.from_json(value)
         except MessageInvalid as error:
+            note_failure(error.code)
             log.error("message_invalid", reason=str(error))
             raise LeaveMessage("the message is of another schema") from error
         try:
@@ -91,6 +93,7 @@ class Runner:
         except LeaveMessage:
             raise
         except Exception as error:
+            note_failure("unexpected")
             log.exception("work_failed", error_class=type(error).__name__)
             raise LeaveMessage("unexpected trouble") from error
 
@@ -106,9 +109,11 @@ class Runner:
             log.info("work_not_wanted")
             return
         except SandboxLost as error:
+            note_failure(error.code)
             log.error("sandbox_lost", reason=str(error))
             raise LeaveMessage("the sandbox died") from error
         except DiskTrouble as error:
+            note_failure(error.code)
             log.error("disk_trouble", reason=str(error))
             raise LeaveMessage("the disk is in trouble") from error
         log.info("work_reported")
@@ -120,6 +125,7 @@ class Runner:
                 if result is None:
                     result = self._new_result(message, reports, run, directory)
             except Verdict as verdict:
+                note_failure(verdict.code)
                 log.info("file_failed", error_code=verdict.code)
                 return reports.failed(run, verdict.code, str(verdict))
         return reports.completed(run, result)

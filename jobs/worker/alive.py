@@ -1,0 +1,29 @@
+"""When a worker counts as alive: while each of its queues is looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from jobs.health import Health
+from jobs.settings import WorkerSettings
+from jobs.worker.consumer import LeasedConsumer
+from jobs.worker.metrics import HELD
+
+#: A queue that was not looked at for this long has lost its thread; a long poll is far shorter.
+_SILENT_SECONDS = 120
+
+
+def health(settings: WorkerSettings, consumers: Mapping[str, LeasedConsumer]) -> Health:
+    """Build what tells a worker's metrics and that it lives."""
+    for queue, consumer in consumers.items():
+        HELD.labels(queue).set_function(consumer.held)
+
+    def trouble() -> str | None:
+        for queue, consumer in consumers.items():
+            silent_seconds = time.monotonic() - consumer.last_look
+            if silent_seconds > _SILENT_SECONDS:
+                return f"nobody has looked at {queue} for {silent_seconds:.0f} s"
+        return None
+
+    return Health(settings, settings.worker_metrics_port, trouble)
