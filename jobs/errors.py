@@ -10,7 +10,8 @@ JobsError
     ├── ObjectMissing         S3 says that the key or version does not exist
     ├── MessageInvalid        a queue message does not decode to a known schema
     ├── ReportInvalid         a report body does not decode to a known schema
-    └── SignatureInvalid      a report is not signed by a holder of the secret
+    ├── SignatureInvalid      a report is not signed by a holder of the secret
+    └── SealInvalid           a sealed password is opened by none of our keys
 """
 
 
@@ -88,3 +89,9 @@ class SignatureInvalid(PermanentError):
         super().__init__(message)
         #: header, id_or_timestamp, clock or signature: where it went wrong, for counting.
         self.reason = reason
+
+
+class SealInvalid(PermanentError):
+    """A sealed password is opened by none of our keys."""
+
+    code = "password_unreadable"

@@ -8,14 +8,15 @@ from __future__ import annotations
 import base64
 import binascii
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 #: Standard Webhooks asks for 24 to 64 random bytes.
 #: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 MIN_SECRET_BYTES = 24
+SEALING_KEY_BYTES = 32
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the public prefix of a secret, not a secret
 
 
@@ -97,12 +98,25 @@ def decode_secrets(text: str) -> list[bytes]:
     return secrets
 
 
+def decode_sealing_key(text: str) -> bytes:
+    """Decode one key of jobs.sealing. Raises ValueError without the value."""
+    try:
+        key = base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("a sealing key is not base64") from None
+    if len(key) != SEALING_KEY_BYTES:
+        raise ValueError(f"a sealing key has {SEALING_KEY_BYTES} bytes")
+    return key
+
+
 class WorkerSettings(LogSettings, MetricsSettings, StorageSettings, QueueSettings, WebhookSettings):
     """Everything a worker may know. There is no database here, on purpose."""
 
     #: 0: no listener
     worker_metrics_port: int = Field(default=9466, ge=0, le=65_535)
     web_url: str
+    #: Open the passwords of files; comma separated, all are tried. See jobs/sealing.py.
+    sealing_private_keys: SecretStr = SecretStr("")
     worker_queues: str = "page_import,code2des"
     worker_threads: int = Field(default=2, ge=1, le=10)
     worker_temp_dir: Path | None = None
@@ -132,6 +146,16 @@ class WorkerSettings(LogSettings, MetricsSettings, StorageSettings, QueueSetting
     def queues(self) -> list[str]:
         """Return the import types whose queues this worker consumes."""
         return [name for name in (part.strip() for part in self.worker_queues.split(",")) if name]
+
+    def private_keys(self) -> list[bytes]:
+        """Return the keys that open passwords, in the order given."""
+        texts = self.sealing_private_keys.get_secret_value().split(",")
+        return [decode_sealing_key(text) for text in texts if text.strip()]
+
+    @model_validator(mode="after")
+    def _private_keys_decode(self) -> Self:
+        self.private_keys()
+        return self
 
     def backoffs(self) -> list[int]:
         """Return the visibility back-offs in seconds."""

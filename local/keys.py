@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobs.sealing import new_pair
 from local.files import read_text, write_private
 
 USERNAME = "demo"
@@ -18,12 +19,16 @@ class Keys:
     webhook_secret: str
     password: str
     aws_secret: str
+    sealing_public_key: str
+    sealing_private_key: str
 
 
 def load_keys(data_dir: Path) -> Keys:
     """Read the secrets, making those that do not exist yet."""
     folder = data_dir / "secrets"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    pair = _once(folder / "sealing_pair", " ".join(new_pair()))
+    sealing_public_key, sealing_private_key = pair.split()
     return Keys(
         session_secret=_once(folder / "session_secret", secrets.token_urlsafe(48)),
         webhook_secret=_once(
@@ -33,6 +38,8 @@ def load_keys(data_dir: Path) -> Keys:
         # A user pool asks for upper and lower case, a digit and a symbol.
         password=_once(folder / "password", f"Torikomi-{secrets.token_hex(5)}1"),
         aws_secret=_once(folder / "aws_secret", secrets.token_urlsafe(30)),
+        sealing_public_key=sealing_public_key,
+        sealing_private_key=sealing_private_key,
     )
 
 

@@ -23,8 +23,14 @@ METRICS_PORTS = {
 }
 #: What a process of this type has no use for and therefore never sees.
 _KEPT_FROM = {
-    "worker": ("DATABASE_URL", "SESSION_SECRET", "LOCAL_LOGIN_HINT"),
-    "scheduler": ("SESSION_SECRET", "LOCAL_LOGIN_HINT"),
+    "web": ("SEALING_PRIVATE_KEYS",),
+    "worker": ("DATABASE_URL", "SESSION_SECRET", "LOCAL_LOGIN_HINT", "SEALING_PUBLIC_KEY"),
+    "scheduler": (
+        "SESSION_SECRET",
+        "LOCAL_LOGIN_HINT",
+        "SEALING_PUBLIC_KEY",
+        "SEALING_PRIVATE_KEYS",
+    ),
 }
 
 

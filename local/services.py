@@ -111,6 +111,8 @@ class Services:
             "QUEUE_NAMESPACE": self.account.namespace,
             "WEBHOOK_SECRETS": self.keys.webhook_secret,
             "SESSION_SECRET": self.keys.session_secret,
+            "SEALING_PUBLIC_KEY": self.keys.sealing_public_key,
+            "SEALING_PRIVATE_KEYS": self.keys.sealing_private_key,
         }
         if self._plan.embedded_store:
             ours["AWS_ENDPOINT_URL"] = self.account.endpoint_url

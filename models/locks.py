@@ -13,7 +13,10 @@ from models.states import TERMINAL, ChildStatus, ImportType, ItemState, item_sta
 
 @dataclass(frozen=True, kw_only=True)
 class Locked:
-    """One item with its child, both locked for update; `state` is the derived one."""
+    """One item with its child, both locked for update; `state` is the derived one.
+
+    `sealed` tells that the message still carries a password.
+    """
 
     item_id: str
     batch_id: str
@@ -27,6 +30,7 @@ class Locked:
     dispatched: bool
     deleted: bool
     source_expired: bool
+    sealed: bool
     updated_at: datetime
     age_seconds: float
 
@@ -40,6 +44,7 @@ class Locked:
 _COLUMNS = f"""i.id AS item_id, i.batch_id, c.id AS child_id, c.status, ({item_state()}) AS state,
     c.run, c.result_sha256, c.created_by AS owner, i.dispatched_at IS NOT NULL AS dispatched,
     i.deleted_at IS NOT NULL AS deleted, c.source_expired_at IS NOT NULL AS source_expired,
+    coalesce(i.message->'options' ? 'password', false) AS sealed,
     c.updated_at,
     extract(epoch FROM clock_timestamp() - c.created_at)::float AS age_seconds"""
 

@@ -75,6 +75,25 @@ def enqueue(
     wake()
 
 
+def erase_passwords(item_ids: Sequence[str]) -> None:
+    """Take the sealed passwords out of the messages of items. Needs their locks."""
+    if item_ids:
+        execute(
+            "UPDATE batch_item SET message = message #- '{options,password}' WHERE id = ANY(%s)",
+            (list(item_ids),),
+        )
+
+
+def acknowledge(item_id: str) -> None:
+    """Note that a worker holds the message: SQS did accept it, whatever the sender heard."""
+    execute(
+        """UPDATE batch_item SET dispatched_at = clock_timestamp(),
+               updated_at = clock_timestamp(), updated_by = 'worker'
+           WHERE id = %s AND dispatched_at IS NULL""",
+        (item_id,),
+    )
+
+
 def wake() -> None:
     """Notify the dispatchers when the open transaction commits."""
     execute("SELECT pg_notify(%s, '')", (CHANNEL,))

@@ -112,6 +112,8 @@ def note_all(
         )
         for row in rows
     )
+    if to in TERMINAL:  # what has ended has no use for its password
+        outbox.erase_passwords([row.item_id for row in rows if row.sealed])
     if to in TERMINAL:
         announcements.announce(rows, to, component=component)
 
@@ -185,7 +187,8 @@ def apply_report(
             return Applied(applied=False, status=row.state, run=row.run, conflict=not same)
         if event in {"failed", "progress"} and run != row.run:
             return Applied(applied=False, status=row.state, run=row.run, conflict=True)
-        _acknowledge_dispatch(row)
+        if not row.dispatched:
+            outbox.acknowledge(row.item_id)
         if event == "processing":
             status = _start(row)
         elif event == "progress":
@@ -197,17 +200,6 @@ def apply_report(
         else:
             raise ValueError(f"unknown report {event}")
         return Applied(applied=True, status=status, run=row.run, age_seconds=row.age_seconds)
-
-
-def _acknowledge_dispatch(row: Locked) -> None:
-    """A worker holds the message, so SQS did accept it, whatever the sender heard."""
-    if not row.dispatched:
-        execute(
-            """UPDATE batch_item SET dispatched_at = clock_timestamp(),
-                   updated_at = clock_timestamp(), updated_by = 'worker'
-               WHERE id = %s AND dispatched_at IS NULL""",
-            (row.item_id,),
-        )
 
 
 def _start(row: Locked) -> str:

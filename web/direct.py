@@ -59,12 +59,12 @@ class Faults:
         """Note one fault."""
         self._found.append({"pointer": place, "code": code})
 
-    def check(self, place: str, check: Callable[[], object]) -> None:
-        """Note what `check` refuses."""
+    def check(self, place: str, check: Callable[[], object], *, precise: bool = False) -> None:
+        """Note what `check` refuses, `precise` at the place that it names itself."""
         try:
             check()
         except WebError as error:
-            self.add(place, error.code)
+            self.add(error.errors[0]["pointer"] if precise else place, error.code)
 
     def raise_if_any(self) -> None:
         """Refuse the whole request, naming at most a hundred places."""
@@ -184,6 +184,9 @@ def _check_items(
         else:
             faults.check(place, partial(check_extension, type, upload.file_name))
         seen_uploads.add(item.upload_id)
+        if item.options.model_fields_set:
+            place = pointer("items", index, "options")
+            faults.check(place, partial(item.options.check, type, place), precise=True)
         if item.custom_id is not None:
             if item.custom_id in seen_names:
                 faults.add(pointer("items", index, "custom_id"), "custom_id_repeated")
@@ -196,7 +199,7 @@ def accept_uploads(upload: Upload, items: Sequence[BatchItem], storage: Storage)
     Raises WebError, Conflict("upload_used"), StorageUnavailable, DatabaseUnavailable,
     CommitUnknown, KeyInProgress.
     """
-    content = [item.model_dump(mode="json") for item in items]
+    content = [[item.upload_id, *item.print()] for item in items]
     about = ["uploads", str(upload.type), upload.name, content]
     fingerprint = hashlib.sha256(canonical_json(about)).hexdigest()
     with reserved(upload.subject, upload.key) as held:
@@ -214,11 +217,9 @@ def _new_import(upload: Upload, chosen: Chosen, bucket: str) -> NewImport:
     key = source_key(sent.id)
     stored = StoredObject(bucket, key, sent.object_version, sent.size_bytes, sent.sha256)
     stored_at = sent.verified_at or datetime.now(UTC)
-    options = item.options.model_dump(exclude_none=True)
+    options = item.options.told(upload.type, sent.id)
     message = job_message(upload, sent.id, stored, sent.content_type, stored_at, options)
     request = {"file_name": sent.file_name, "type": str(upload.type), "upload_id": sent.id}
-    if item.custom_id is not None:
-        request["custom_id"] = item.custom_id
     return NewImport(
         child_id=sent.id,
         file_name=sent.file_name,
@@ -229,6 +230,6 @@ def _new_import(upload: Upload, chosen: Chosen, bucket: str) -> NewImport:
         size_bytes=sent.size_bytes,
         sha256=sent.sha256,
         stored_at=stored_at,
-        request={**request, "options": options},
+        request={**request, **item.request(upload.type)},
         message=message.to_json(),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,6 +32,7 @@ from web.errors import WebError
 from web.formats import check_extension
 from web.metrics import UPLOAD_BYTES
 from web.multipart_form import IncomingFile
+from web.options import Wish, Wishes
 from web.reservations import Renewal, reserved
 from web.tracing import trace_id
 
@@ -48,6 +49,7 @@ class Upload:
     type: ImportType
     files: Iterable[IncomingFile]
     many: bool
+    wishes: Wishes = field(default_factory=Wishes)
     key: str | None = None
     wait_seconds: float = 0
     name: str | None = None
@@ -79,10 +81,12 @@ def accept(upload: Upload, storage: Storage, *, max_file_bytes: int) -> dict[str
         try:
             for file in upload.files:
                 stream = Checked(file.stream, max_file_bytes, renewal)
+                wish = upload.wishes.of(len(imports))
                 with _named(file, len(imports)):
-                    imports.append(_store(upload, file, stream, storage))
+                    imports.append(_store(upload, file, wish, stream, storage))
             if not imports:
                 raise WebError("file_missing")
+            upload.wishes.check_count(len(imports))
             return register(upload, imports, held, _fingerprint(upload, imports))
         except CommitUnknown:
             raise  # the rows may be there, and then they need their objects
@@ -102,7 +106,9 @@ def _named(file: IncomingFile, index: int) -> Iterator[None]:
         raise
 
 
-def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage) -> NewImport:
+def _store(
+    upload: Upload, file: IncomingFile, wish: Wish, stream: Checked, storage: Storage
+) -> NewImport:
     """Stream one file to S3 under its new child id, which every log line carries from here on."""
     child_id = uuid7()
     bind_contextvars(import_id=child_id)
@@ -119,7 +125,8 @@ def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage
     UPLOAD_BYTES.observe(stored.size_bytes)
     log.info("source_stored", size_bytes=stored.size_bytes)
     stored_at = datetime.now(UTC)
-    message = job_message(upload, child_id, stored, content_type, stored_at)
+    options = wish.options.told(upload.type, child_id)
+    message = job_message(upload, child_id, stored, content_type, stored_at, options)
     return NewImport(
         child_id=child_id,
         file_name=file.file_name,
@@ -130,7 +137,11 @@ def _store(upload: Upload, file: IncomingFile, stream: Checked, storage: Storage
         size_bytes=stored.size_bytes,
         sha256=stored.sha256,
         stored_at=stored_at,
-        request={"file_name": file.file_name, "type": str(upload.type)},
+        request={
+            "file_name": file.file_name,
+            "type": str(upload.type),
+            **wish.request(upload.type),
+        },
         message=message.to_json(),
     )
 
@@ -141,7 +152,7 @@ def job_message(
     stored: StoredObject,
     content_type: str,
     created_at: datetime,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any],
 ) -> JobMessage:
     """Build what the worker will be told; encoding it here proves that SQS will take it."""
     message = JobMessage(
@@ -155,7 +166,7 @@ def job_message(
         sha256=stored.sha256,
         created_at=created_at.isoformat(),
         traceparent=upload.traceparent,
-        options=options or {},
+        options=options,
     )
     encode_message(message)
     return message
@@ -222,6 +233,8 @@ def _fingerprint(upload: Upload, files: Iterable[Received | NewImport]) -> str:
     """Return the digest of everything that makes two requests the same one."""
     content = [[f.file_name, f.content_type, f.size_bytes, f.sha256] for f in files]
     about = [str(upload.type), upload.many, upload.name, content]
+    if wished := upload.wishes.print():
+        about.append(wished)
     return hashlib.sha256(canonical_json(about)).hexdigest()
 
 

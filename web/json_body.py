@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from flask import request
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from web.body import request_body
 from web.errors import WebError
@@ -23,6 +23,7 @@ SMALL_BYTES = 1 << 20
 MAX_FAULTS = 100
 
 M = TypeVar("M", bound="RequestBody")
+T = TypeVar("T")
 
 
 class RequestBody(BaseModel):
@@ -37,11 +38,25 @@ def json_body(model: type[M], *, limit_bytes: int = SMALL_BYTES) -> M:
         raise WebError("content_type_unsupported")
     with request_body(limit_bytes=limit_bytes) as body:
         raw = body.read_all()
-    value = parse_json(raw)
+    return validated(model, parse_json(raw))
+
+
+@overload
+def validated(shape: type[M], value: Any, place: str = "") -> M: ...
+
+
+@overload
+def validated(shape: TypeAdapter[T], value: Any, place: str = "") -> T: ...
+
+
+def validated(shape: Any, value: Any, place: str = "") -> Any:
+    """Return `value` as the model or type says; `place` leads to it. Raises WebError."""
     try:
-        return model.model_validate(value)
+        if isinstance(shape, TypeAdapter):
+            return shape.validate_python(value)
+        return shape.model_validate(value)
     except ValidationError as error:
-        raise _refusal(error) from error
+        raise _refusal(error, place) from error
 
 
 def parse_json(raw: bytes) -> Any:
@@ -101,11 +116,11 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _refusal(error: ValidationError) -> WebError:
+def _refusal(error: ValidationError, place: str) -> WebError:
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     unknown = [fault for fault in faults if fault["type"] == "extra_forbidden"]
     chosen = unknown or faults
-    places = [{"pointer": pointer(*fault["loc"])} for fault in chosen[:MAX_FAULTS]]
+    places = [{"pointer": place + pointer(*fault["loc"])} for fault in chosen[:MAX_FAULTS]]
     return WebError("field_unknown" if unknown else "field_invalid", errors=places)
 
 

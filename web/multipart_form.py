@@ -20,6 +20,9 @@ from web.names import clean_name, extended_name
 
 MAX_FIELDS = 16
 MAX_FIELD_BYTES = 8 * 1024
+#: The one field that grows with the number of files: what is wished for each of them.
+ITEMS_FIELD = "items"
+MAX_ITEMS_BYTES = 512 * 1024
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ class MultipartForm:
                 raise WebError("field_unknown", errors=[{"pointer": f"/{segment.name[:64]}"}])
             if segment.name in found:
                 raise WebError("field_invalid", errors=[{"pointer": f"/{segment.name}"}])
-            found[segment.name] = self._text()
+            found[segment.name] = self._text(
+                MAX_ITEMS_BYTES if segment.name == ITEMS_FIELD else MAX_FIELD_BYTES
+            )
             if check is not None:
                 check(segment.name, found[segment.name])
         return found
@@ -94,11 +99,11 @@ class MultipartForm:
                 raise RuntimeError("each file is read to its end before the next")
             segment = self._next_segment()
 
-    def _text(self) -> str:
+    def _text(self, limit_bytes: int) -> str:
         data = bytearray()
         while (event := self._next_event()) is not None:
             data += event
-            if len(data) > MAX_FIELD_BYTES:
+            if len(data) > limit_bytes:
                 raise WebError("field_invalid")
         try:
             return data.decode("utf-8")

@@ -8,11 +8,8 @@ from pydantic import Field, StringConstraints
 
 from models.states import ImportType
 from web.json_body import RequestBody
+from web.options import Wish
 
-#: What a caller calls an item; data, nothing more.
-CustomId = Annotated[
-    str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")
-]
 UploadId = Annotated[str, StringConstraints(min_length=36, max_length=36)]
 
 MAX_PROMISES = 1000
@@ -40,18 +37,10 @@ class CompleteRequest(RequestBody):
     upload_ids: Annotated[list[UploadId], Field(min_length=1, max_length=MAX_PROMISES)]
 
 
-class Options(RequestBody):
-    """What the reader of a file is told: `encoding` for text whose encoding it must not guess."""
-
-    encoding: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_.:-]{1,40}$")] | None = None
-
-
-class BatchItem(RequestBody):
-    """One upload to import, and what the caller calls it."""
+class BatchItem(Wish):
+    """One upload to import, what the caller calls it, and how it is to be read."""
 
     upload_id: UploadId
-    custom_id: CustomId | None = None
-    options: Options = Options()
 
 
 class BatchRequest(RequestBody):

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, SecretStr, field_validator
 
 from jobs.addresses import EndpointSettings
-from jobs.settings import AwsSettings, MetricsSettings, WebhookSettings
+from jobs.settings import AwsSettings, MetricsSettings, WebhookSettings, decode_sealing_key
 
 MIN_SESSION_SECRET_BYTES = 32
 
@@ -58,6 +58,20 @@ class WebSettings(AwsSettings, MetricsSettings, WebhookSettings, EndpointSetting
 
     #: Shown on the sign-in page of the embedded default only.
     local_login_hint: str = ""
+
+    #: Seals the passwords of files for the workers; without it no password is taken.
+    sealing_public_key: str = ""
+
+    @field_validator("sealing_public_key")
+    @classmethod
+    def _public_key_decodes(cls, value: str) -> str:
+        if value:
+            decode_sealing_key(value)
+        return value
+
+    def public_key(self) -> bytes | None:
+        """Return the key that seals passwords, if there is one."""
+        return decode_sealing_key(self.sealing_public_key) if self.sealing_public_key else None
 
     @field_validator("session_secret")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 from flask import request
 
@@ -15,8 +16,9 @@ from web.errors import WebError
 from web.formats import import_type
 from web.intake import Upload
 from web.json_body import json_body
-from web.multipart_form import IncomingFile, MultipartForm
+from web.multipart_form import ITEMS_FIELD, IncomingFile, MultipartForm
 from web.names import clean_name, extended_name, header_text, plain_name
+from web.options import PASSWORD, PASSWORD_HEADER, TEXT_NAMES, Wishes, read_wish, read_wishes
 from web.requests import BatchItem, BatchRequest
 from web.reservations import parse_key
 from web.services import services
@@ -27,6 +29,7 @@ MULTIPART_OVERHEAD_BYTES = 64 * 1024
 #: How long the form waits for its own twin after a double click.
 TWIN_WAIT_SECONDS = 10
 IDEMPOTENCY_FIELD = "idempotency_token"
+_FORM_OPTIONS = tuple(name for name in TEXT_NAMES if name != "custom_id")
 
 
 @contextmanager
@@ -42,18 +45,33 @@ def single_upload(type: ImportType) -> Iterator[Upload]:
     with request_body(limit_bytes=limit_bytes, code_too_large="file_too_large") as body:
         if multipart:
             form = MultipartForm(body, request.headers["Content-Type"], max_files=1)
-            form.fields(())
+            wish = read_wish(form.fields((*TEXT_NAMES, PASSWORD)), type)
             files: Iterator[IncomingFile] = form.files("file")
         else:
+            wish = read_wish(_raw_wish(), type)
             files = iter([_raw_file(body)])
         yield Upload(
             subject=current_subject().id,
             type=type,
             files=files,
             many=False,
+            wishes=Wishes(wish),
             key=key,
             traceparent=traceparent(request.headers.get("traceparent")),
         )
+
+
+def _raw_wish() -> dict[str, str]:
+    """Return the wish that a raw body's query and header hold; a query goes into logs."""
+    texts = {name: request.args[name] for name in TEXT_NAMES if name in request.args}
+    if PASSWORD in request.args:
+        raise WebError("field_unknown", errors=[{"pointer": f"/{PASSWORD}"}])
+    if (password := request.headers.get(PASSWORD_HEADER)) is not None:
+        try:
+            texts[PASSWORD] = unquote(password, errors="strict")
+        except UnicodeDecodeError as error:
+            raise WebError("field_invalid", errors=[{"pointer": f"/{PASSWORD}"}]) from error
+    return texts
 
 
 def _raw_file(body: RequestBody) -> IncomingFile:
@@ -81,12 +99,14 @@ def batch_upload() -> Iterator[Upload]:
         form = MultipartForm(
             body, request.headers["Content-Type"], max_files=settings.max_batch_files
         )
-        fields = form.fields(("type", "name"))
+        fields = form.fields(("type", "name", ITEMS_FIELD, *TEXT_NAMES, PASSWORD))
+        type = import_type(fields.get("type"))
         yield Upload(
             subject=current_subject().id,
-            type=import_type(fields.get("type")),
+            type=type,
             files=form.files("files"),
             many=True,
+            wishes=read_wishes(fields, type),
             key=key,
             name=_batch_name(fields.get("name")),
             traceparent=traceparent(request.headers.get("traceparent")),
@@ -127,14 +147,20 @@ def form_upload() -> Iterator[Upload]:
         form = MultipartForm(
             body, request.headers["Content-Type"], max_files=settings.max_batch_files
         )
-        fields = form.fields((csrf.FIELD, IDEMPOTENCY_FIELD, "type"), _check_token)
+        fields = form.fields(
+            (csrf.FIELD, IDEMPOTENCY_FIELD, "type", *_FORM_OPTIONS, PASSWORD), _check_token
+        )
         if csrf.FIELD not in fields:
             raise WebError("csrf_failed")
+        type = import_type(fields.get("type"))
+        # A field that a person leaves empty wishes nothing.
+        filled = {name: text for name, text in fields.items() if text}
         yield Upload(
             subject=current_subject().id,
-            type=import_type(fields.get("type")),
+            type=type,
             files=form.files("files"),
             many=True,
+            wishes=read_wishes(filled, type),
             key=parse_key([fields.get(IDEMPOTENCY_FIELD, "")]),
             wait_seconds=TWIN_WAIT_SECONDS,
             traceparent=traceparent(request.headers.get("traceparent")),

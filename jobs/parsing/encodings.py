@@ -44,6 +44,18 @@ _ALIASES = {
     "ks_c_5601-1987": "cp949",
     "euc-kr": "cp949",
 }
+#: the beginning of a language tag, the longer first → what its texts may be written in
+_LANGUAGE_CODECS = {
+    "zh-tw": ("big5", "cp950", "gb18030"),
+    "zh-hant": ("big5", "cp950", "gb18030"),
+    "zh": ("gb18030", "big5"),
+    "ko": ("cp949",),
+    "ru": ("cp1251",),
+    "en": ("cp1252",),
+    "de": ("cp1252",),
+    "fr": ("cp1252",),
+    "es": ("cp1252",),
+}
 _EUC_CODECS = ("euc_jp", "euc_jis_2004")
 _JIS_CODECS = ("iso2022_jp", "iso2022_jp_ext", "iso2022_jp_2004")
 _JIS_ESCAPE = re.compile(rb"\x1b(?:\$[@B]|\$\([DO-Q]|\([JI])")
@@ -63,11 +75,18 @@ class Decoded:
     warnings: tuple[str, ...] = ()
 
 
-def decode(data: bytes, *, forced: str | None = None, declared: str | None = None) -> Decoded:
+def decode(
+    data: bytes,
+    *,
+    forced: str | None = None,
+    declared: str | None = None,
+    language: str | None = None,
+) -> Decoded:
     """Decode `data` by the ladder; never fails, the last step takes every byte.
 
     A `forced` encoding (chosen by a person) wins over everything, with replacement characters if
-    need be; a `declared` one (HTML meta, coding line) must fit strictly or is ignored.
+    need be; a `declared` one (HTML meta, coding line) must fit strictly or is ignored. `language`,
+    a person's hint ("ja", "zh-TW"), decides between encodings where the bytes leave a choice.
     """
     if forced and (codec := _codec(forced)):
         text = data.decode(codec, "replace")
@@ -81,7 +100,7 @@ def decode(data: bytes, *, forced: str | None = None, declared: str | None = Non
         for candidate in candidates:
             if (fitting := _strict(data, candidate)) is not None:
                 return Decoded(fitting, codec, True)
-    return _by_nearly_utf8(data) or _by_score(data)
+    return _by_nearly_utf8(data) or _by_language(data, language or "") or _by_score(data)
 
 
 def _codec(label: str) -> str | None:
@@ -161,6 +180,25 @@ def _by_nearly_utf8(data: bytes) -> Decoded | None:
         return None
     warning = "encoding_broken: the text is UTF-8 with broken bytes, shown as U+FFFD."
     return Decoded(text, "utf-8", False, (warning,))
+
+
+def _by_language(data: bytes, language: str) -> Decoded | None:
+    """Take the first encoding of the language that fits strictly; of Japanese ones the likelier."""
+    tag = language.lower()
+    if tag.startswith("ja"):
+        texts = {codec: _strict(data, codec) for codec in ("cp932", "euc_jp")}
+        fitting = {codec: text for codec, text in texts.items() if text is not None}
+        if not fitting:
+            return None
+        codec = max(fitting, key=lambda name: japanese_score(fitting[name]))
+        return Decoded(fitting[codec], codec, False)
+    for prefix, codecs_of_it in _LANGUAGE_CODECS.items():
+        if tag.startswith(prefix):
+            for codec in codecs_of_it:
+                if (text := _strict(data, codec)) is not None:
+                    return Decoded(text, codec, False)
+            return None
+    return None
 
 
 def _by_score(data: bytes) -> Decoded:

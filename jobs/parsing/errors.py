@@ -13,6 +13,8 @@ CODES = frozenset(
         "type_unsupported",
         "type_mismatch",
         "file_encrypted",
+        "password_wrong",
+        "page_range_empty",
         "file_corrupt",
         "file_empty",
         "pages_exceeded",

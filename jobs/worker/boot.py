@@ -267,6 +267,7 @@ class Process:
             self._stop,
             parser_version=tested.parser_version,
             progress_seconds=settings.progress_seconds,
+            private_keys=settings.private_keys(),
             touch=self._touch,
         )
 

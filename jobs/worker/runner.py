@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from jobs.errors import (
     ObjectCorrupt,
     ObjectMissing,
     ReportInvalid,
+    SealInvalid,
 )
 from jobs.messages import JobMessage, Report, ReportAnswer, ResultRef
 from jobs.results import pack_result, read_result
+from jobs.sealing import unseal
 from jobs.storage import SourceMetadata, Storage
 from jobs.worker.errors import (
     DiskTrouble,
@@ -63,6 +65,7 @@ class Runner:
         *,
         parser_version: str,
         progress_seconds: float,
+        private_keys: Sequence[bytes],
         touch: Callable[[], None],
     ) -> None:
         self._storage = storage
@@ -73,6 +76,7 @@ class Runner:
         self._stop = stop
         self._parser_version = parser_version
         self._progress_seconds = progress_seconds
+        self._private_keys = private_keys
         self._touch = touch
 
     def work(self, value: Mapping[str, Any], receive_count: int) -> None:
@@ -163,7 +167,7 @@ class Runner:
                 source=source,
                 directory=directory,
                 file_name=metadata.file_name,
-                options=message.options,
+                options=self._options(message),
             )
             lines = self._reader.read(job, message.import_id, progress)
             source.unlink()
@@ -176,6 +180,18 @@ class Runner:
             return self._describe(packed, *stored)
         except ReportInvalid as error:
             raise Verdict("parse_crashed", "the parser made no valid result") from error
+
+    def _options(self, message: JobMessage) -> Mapping[str, Any]:
+        """Return what the parser is told, with the password opened; it goes nowhere else."""
+        sealed = message.options.get("password")
+        if sealed is None:
+            return message.options
+        try:
+            password = unseal(self._private_keys, str(sealed), message.import_id)
+        except SealInvalid as error:
+            log.error("password_unreadable", reason=str(error))
+            raise Verdict(error.code, "the password cannot be opened by this worker") from error
+        return {**message.options, "password": password}
 
     def _fetch(self, message: JobMessage, destination: Path) -> SourceMetadata:
         def download() -> SourceMetadata:

@@ -287,7 +287,7 @@ def test_an_acknowledged_dispatch_keeps_its_first_moment(database):
     change("UPDATE batch_item SET dispatched_at = '2026-01-01'")
     at = item_of(child_id)["dispatched_at"]
     with transaction():
-        transitions._acknowledge_dispatch(stale)
+        outbox.acknowledge(stale.item_id)
     assert item_of(child_id)["dispatched_at"] == at
 
 

@@ -97,6 +97,7 @@ def test_secrets_are_readable_by_the_owner_only(stack: Stack) -> None:
         "aws_secret": 0o600,
         "password": 0o600,
         "postgres_password": 0o600,
+        "sealing_pair": 0o600,
         "session_secret": 0o600,
         "webhook_secret": 0o600,
     }
@@ -108,6 +109,13 @@ def test_the_worker_is_told_nothing_of_the_database(stack: Stack) -> None:
     assert b"WEBHOOK_SECRETS=" in environment
     assert b"DATABASE_URL=" not in environment
     assert b"SESSION_SECRET=" not in environment
+    assert b"SEALING_PRIVATE_KEYS=" in environment
+
+
+def test_only_the_worker_is_told_the_key_that_opens_passwords(stack: Stack) -> None:
+    for process in ("web", "scheduler"):
+        environment = Path(f"/proc/{stack.pid(process)}/environ").read_bytes()
+        assert b"SEALING_PRIVATE_KEYS" not in environment
 
 
 @pytest.mark.parametrize("process", ["web", "scheduler", "worker"])

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import Flask, Response, request
 from flask.testing import FlaskClient
 
+from jobs.sealing import new_pair
 from jobs.settings import StorageSettings
 from jobs.storage import Storage
 from web.factory import create_app
@@ -25,6 +26,7 @@ from web.settings import WebSettings
 
 ISSUER = "https://cognito-idp.ap-northeast-1.amazonaws.com/ap-northeast-1_Tests"
 CLIENT_ID = "client-of-the-tests"
+SEALING_PAIR = new_pair()
 WEBHOOK_SECRETS = "whsec_" + "QUFB" * 8 + ",whsec_" + "QkJC" * 8
 
 
@@ -114,6 +116,7 @@ def make_settings(issuer: Issuer, **changes: Any) -> WebSettings:
         "cognito_client_id": CLIENT_ID,
         "session_secret": "s" * 48,
         "webhook_secrets": WEBHOOK_SECRETS,
+        "sealing_public_key": SEALING_PAIR[0],
         "secure_cookies": False,
         "max_upload_bytes": 1 << 20,
         "max_batch_files": 5,

@@ -70,7 +70,7 @@ def test_a_batch_of_direct_uploads_is_registered_as_it_was_sent(
     assert [item["custom_id"] for item in listed] == ["second/2", None]
     assert listed[1]["file_name"] == "設計書.txt"
     message = rows("SELECT message FROM batch_item WHERE job_id = %s", (ids[0],))[0]["message"]
-    assert message["options"] == {"encoding": "shift_jis"}
+    assert message["options"] == {"encoding": "shift_jis", "images": True}
     chunks = storage.open_source(message["object_key"], message["object_version"])
     assert b"".join(chunks) == b"one"
 

@@ -21,6 +21,7 @@ from web.api.describing import (
     PAGING,
     UPLOAD_CODES,
     WAIT,
+    WISH_FIELDS,
     ZIP,
     Answer,
     Parameter,
@@ -34,6 +35,7 @@ from web.direct import accept_uploads
 from web.errors import WebError
 from web.intake import accept
 from web.languages import language
+from web.multipart_form import ITEMS_FIELD
 from web.requests import BatchRequest
 from web.services import services
 from web.uploads import batch_upload, json_batch
@@ -46,9 +48,16 @@ _FILES_FORM = {
     "properties": {
         "type": {"enum": [str(type) for type in ImportType]},
         "name": {"type": "string", "maxLength": 60},
+        **{name: schema for name, schema in WISH_FIELDS.items() if name != "custom_id"},
+        ITEMS_FIELD: {
+            "type": "string",
+            "contentMediaType": JSON,
+            "description": "a JSON array: custom_id and options of each file, in their order",
+        },
         "files": {"type": "array", "items": BYTES, "minItems": 1},
     },
     "required": ["type", "files"],
+    "additionalProperties": False,
 }
 _STATE = Parameter(
     name="state",

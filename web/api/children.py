@@ -20,8 +20,11 @@ from web.api.describing import (
     IF_NONE_MATCH,
     JSON,
     KEY,
+    PASSWORD_OF_FILE,
     UPLOAD_CODES,
     WAIT,
+    WISH_FIELDS,
+    WISHES,
     Answer,
     PerType,
     cached,
@@ -43,7 +46,12 @@ _ACCEPTED: PerType = {
     ImportType.PAGE_IMPORT: shapes.AcceptedPageImport,
     ImportType.CODE2DES: shapes.AcceptedCode2Des,
 }
-_FILE_FORM = {"type": "object", "properties": {"file": BYTES}, "required": ["file"]}
+_FILE_FORM = {
+    "type": "object",
+    "properties": {**WISH_FIELDS, "file": BYTES},
+    "required": ["file"],
+    "additionalProperties": False,
+}
 
 
 @blueprint.post("/imports", defaults=_IMPORTS)
@@ -51,7 +59,7 @@ _FILE_FORM = {"type": "object", "properties": {"file": BYTES}, "required": ["fil
 @bearer
 @described(
     ja="ファイルを 1 つ取り込む",
-    parameters=(FILE_NAME, KEY),
+    parameters=(FILE_NAME, *WISHES, PASSWORD_OF_FILE, KEY),
     body={FORM: _FILE_FORM, ANY_BYTES: BYTES},
     answers={202: Answer(content={JSON: _ACCEPTED}, headers=("Location", "Retry-After"))},
     codes=UPLOAD_CODES,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from models.states import ImportType
+from web.options import PASSWORD, PASSWORD_HEADER, TEXT_NAMES, Options
 
 V = TypeVar("V", bound=Callable[..., Any])
 
@@ -60,6 +61,8 @@ UPLOAD_CODES = (
     "file_missing",
     "file_too_large",
     "multipart_malformed",
+    "option_unsupported",
+    "password_unsupported",
     "storage_unavailable",
     "too_many_files",
 )
@@ -124,6 +127,12 @@ def cached(shape: Shape) -> dict[int, Answer]:
     return {**ok(shape, headers=("ETag",)), 304: Answer(headers=("ETag",))}
 
 
+def _optional(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an option that is left out instead of null."""
+    found = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
+    return {key: value for key, value in found.items() if key not in ("title", "default")}
+
+
 CURSOR = Parameter(
     name="cursor",
     where="query",
@@ -160,6 +169,39 @@ FILE_NAME = Parameter(
     ja="本文がそのままファイルのときの名前(または Content-Disposition)",
     en="the file's name when the body is the file (or use Content-Disposition)",
 )
+_OPTION_SCHEMAS = Options.model_json_schema()["properties"]
+_WISHES: dict[str, dict[str, Any]] = {
+    "custom_id": {"type": "string", "minLength": 1, "maxLength": 255},
+    **{name: _OPTION_SCHEMAS[name] for name in TEXT_NAMES if name != "custom_id"},
+}
+_WISH_WORDS = {
+    "custom_id": ("呼び出し側の ID。応答にそのまま返る", "the caller's own name for the file"),
+    "pages": (
+        "読むページ、スライド、シート(例: 1-3,8,20-)",
+        "the pages, slides or sheets to read, as in 1-3,8,20-",
+    ),
+    "language": ("文字コードと文字認識のための言語の手がかり", "a hint: the language of the text"),
+    "images": ("ページの画像も作る", "whether images of the pages are wanted"),
+    "encoding": ("テキストファイルの文字コード", "the encoding of a text file"),
+}
+#: What a raw body tells in its query: custom_id and the options of its type.
+WISHES = tuple(
+    Parameter(name=name, where="query", schema=_optional(schema), ja=words[0], en=words[1])
+    for name, schema in _WISHES.items()
+    for words in (_WISH_WORDS[name],)
+)
+PASSWORD_OF_FILE = Parameter(
+    name=PASSWORD_HEADER,
+    where="header",
+    schema={"type": "string", "minLength": 1, "maxLength": 765},
+    ja="ファイルのパスワード(UTF-8 をパーセント符号化)。封じて保存し、終われば消す",
+    en="the file's password, percent-encoded UTF-8; kept sealed, erased at the end",
+)
+#: The same as fields of a form; `items` is JSON with a wish for each of many files.
+WISH_FIELDS: dict[str, Any] = {
+    **{name: _optional(schema) for name, schema in _WISHES.items()},
+    PASSWORD: {"type": "string", "minLength": 1, "maxLength": 255, "format": "password"},
+}
 WAIT = Parameter(
     name="Prefer",
     where="header",

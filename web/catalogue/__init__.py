@@ -16,6 +16,7 @@ from web.catalogue.files import FILES_TEXTS
 from web.catalogue.general import GENERAL_TEXTS
 from web.catalogue.intake import INTAKE_TEXTS
 from web.catalogue.items import ITEM_TEXTS
+from web.catalogue.options import OPTIONS_ITEM_TEXTS, OPTIONS_TEXTS
 from web.catalogue.text import Text
 
 LANGUAGES = ("ja", "en")
@@ -43,6 +44,7 @@ REQUEST_CODES: dict[str, Entry] = {
         INTAKE_TEXTS,
         DIRECT_TEXTS,
         ENDPOINT_TEXTS,
+        OPTIONS_TEXTS,
         ACCESS_TEXTS,
         GENERAL_TEXTS,
         FAILURES_TEXTS,
@@ -50,7 +52,9 @@ REQUEST_CODES: dict[str, Entry] = {
     for code, (status, retryable, ja, en) in texts.items()
 }
 ITEM_CODES: dict[str, Entry] = {
-    code: Entry(code, None, retryable, ja, en) for code, (retryable, ja, en) in ITEM_TEXTS.items()
+    code: Entry(code, None, retryable, ja, en)
+    for texts in (ITEM_TEXTS, OPTIONS_ITEM_TEXTS)
+    for code, (retryable, ja, en) in texts.items()
 }
 
 

@@ -36,12 +36,12 @@ ITEM_TEXTS: dict[str, tuple[bool, Text, Text]] = {
         Text(
             "ファイルにパスワードがかかっています",
             "暗号化されているため、中身を読み取れません。",
-            "パスワードを解除したファイルを取り込んでください。",
+            "パスワードを添えて、またはパスワードを解除して、もう一度取り込んでください。",
         ),
         Text(
             "The file is protected by a password",
             "Its content is encrypted and cannot be read.",
-            "Remove the password and import the file again.",
+            "Import the file again, with its password or with the password removed.",
         ),
     ),
     "file_corrupt": (

@@ -40,7 +40,9 @@ _SENTINEL = "\x1f\x1e\x1f"
 
 def read(source: Source) -> Document:
     """Return the rows as pages of at most MAX_ROWS_PER_PAGE, one table each."""
-    decoded = decode(source.read(), forced=source.option("encoding"))
+    decoded = decode(
+        source.read(), forced=source.option("encoding"), language=source.option("language")
+    )
     text = clean(decoded.text)
     warnings = text_warnings(decoded)
     delimiter, text = _find_delimiter(text, source.detected_type)

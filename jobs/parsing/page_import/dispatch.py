@@ -12,6 +12,7 @@ from jobs.parsing.budget import Budget
 from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.document import Document, Source
 from jobs.parsing.page_import.formats import READERS, display_name
+from jobs.parsing.page_import.office_password import opened
 from jobs.parsing.page_import.sniffing import Detected, detect
 
 
@@ -27,7 +28,7 @@ def open_document(
 
     Raises ParseError.
     """
-    found = detect(content, file_name)
+    content, found = _detected(content, file_name, options.get("password"))
     if found.type not in READERS:
         raise ParseError(
             "type_unsupported", f"The file is {display_name(found.type)}, which is not read yet."
@@ -43,3 +44,17 @@ def open_document(
     )
     document: Document = importlib.import_module(READERS[found.type]).read(source)
     return found, document
+
+
+def _detected(
+    content: Path | bytes, file_name: str, password: str | None
+) -> tuple[Path | bytes, Detected]:
+    """Find the type; an Office file that its password opens is read without its protection."""
+    try:
+        found = detect(content, file_name)
+    except ParseError as error:
+        if error.code != "file_encrypted" or not password:
+            raise
+        content = opened(content, password)
+        return content, detect(content, file_name)
+    return (opened(content, password) if password and found.type == "xls" else content), found

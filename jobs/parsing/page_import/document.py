@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from jobs.parsing.budget import Budget
+from jobs.parsing.page_import.page_range import EVERY_PAGE, PageRange
 
 #: Text formats without pages of their own are cut near this many characters.
 SECTION_CHARACTERS = 200_000
@@ -39,10 +40,21 @@ class Source:
         """Return the file as a stream, on disk or out of an archive; `closing` closes it."""
         return self.closing.enter_context(open_content(self.content))
 
+    @property
+    def wanted(self) -> PageRange:
+        """Return which pages the caller wants; all of them without a word."""
+        return wanted_pages(self.options)
+
     def option(self, name: str) -> str | None:
         """Return a text option or None."""
         value = self.options.get(name)
         return value if isinstance(value, str) and value else None
+
+
+def wanted_pages(options: Mapping[str, Any]) -> PageRange:
+    """Return which pages the option `pages` names; all of them without it."""
+    pages = options.get("pages")
+    return PageRange.parse(pages) if isinstance(pages, str) and pages else EVERY_PAGE
 
 
 def open_content(content: Path | bytes) -> BinaryIO:

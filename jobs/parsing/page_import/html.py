@@ -34,7 +34,12 @@ def read(source: Source) -> Document:
     data = source.read()
     named = _CHARSET.search(data[:_META_BYTES])
     declared = named.group(1).decode("ascii") if named else None
-    decoded = decode(data, forced=source.option("encoding"), declared=declared)
+    decoded = decode(
+        data,
+        forced=source.option("encoding"),
+        declared=declared,
+        language=source.option("language"),
+    )
     markup = clean(decoded.text)
     if has_huge_tag(markup):
         return _without_structure(markup, decoded, True)

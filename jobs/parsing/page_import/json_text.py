@@ -26,7 +26,9 @@ _CHECK_EVERY = 10_000
 
 def read(source: Source) -> Document:
     """Return the values as one page, or as sections when they are many."""
-    decoded = decode(source.read(), forced=source.option("encoding"))
+    decoded = decode(
+        source.read(), forced=source.option("encoding"), language=source.option("language")
+    )
     value, found = _load(decoded.text)
     if not found:
         document = plain.read(source)

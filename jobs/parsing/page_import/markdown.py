@@ -35,7 +35,9 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 def read(source: Source) -> Document:
     """Return the text as one page, or as sections when it is very long."""
-    decoded = decode(source.read(), forced=source.option("encoding"))
+    decoded = decode(
+        source.read(), forced=source.option("encoding"), language=source.option("language")
+    )
     text = clean(decoded.text)
     fields: dict[str, str] = {}
     if front := _FRONT_MATTER.match(text):

@@ -45,8 +45,9 @@ def read(source: Source) -> Document:
     count = len(pdf)
     if count == 0:
         raise ParseError("no_pages", "The PDF has no pages.")
-    if count > MAX_PAGES:
-        raise ParseError("pages_exceeded", f"{count} pages; at most {MAX_PAGES} are read.")
+    wanted = len(source.wanted.among(count))
+    if wanted > MAX_PAGES:
+        raise ParseError("pages_exceeded", f"{wanted} pages; at most {MAX_PAGES} are read.")
     outline = _outline(pdf)
     sheets = _sample(pdf, count, source)
     sample = "\n".join(line.text for sheet in sheets.values() if sheet for line in sheet.lines)
@@ -67,6 +68,9 @@ def open_pdf(source: Source) -> Any:  # PdfDocument; pypdfium2 ships no types
     except pdfium.PdfiumError as error:
         code = getattr(error, "err_code", None)
         if code == _ERR_PASSWORD:
+            if source.option("password"):
+                message = "The PDF does not open with this password."
+                raise ParseError("password_wrong", message) from error
             message = "The PDF is protected by a password."
             raise ParseError("file_encrypted", message) from error
         if code == _ERR_SECURITY:
@@ -109,7 +113,9 @@ def _heading(bookmark: Any) -> Heading:
 def _sample(pdf: Any, count: int, source: Source) -> dict[int, _Sheet | None]:
     """Read some pages early, to learn from them; they are not read again."""
     sheets: dict[int, _Sheet | None] = {}
-    for index in range(0, count, max(1, count // _SAMPLE_PAGES)):
+    wanted = source.wanted.among(count)
+    for number in wanted[:: max(1, len(wanted) // _SAMPLE_PAGES)]:
+        index = number - 1
         source.budget.check()
         sheets[index] = _read_sheet(pdf, index)
     return sheets
@@ -166,7 +172,7 @@ def _pages(
     for entry in outline:
         if entry.page is not None:
             titles.setdefault(entry.page, {})[_key(entry.title)] = entry.level
-    for index in range(count):
+    for index in (number - 1 for number in source.wanted.among(count)):
         if index % REOPEN_PAGES == REOPEN_PAGES - 1:
             pdf.close()
             pdf = open_pdf(source)

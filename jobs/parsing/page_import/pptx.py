@@ -10,6 +10,7 @@ from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.document import MAX_PAGES, Document, Heading, Page, Source
 from jobs.parsing.page_import.language import guess_language
 from jobs.parsing.page_import.ooxml import Package, attribute, child, children, number
+from jobs.parsing.page_import.page_range import PageRange
 from jobs.parsing.page_import.pptx_slide import SlideWalker
 
 _EMU_PER_POINT = 12_700
@@ -25,15 +26,16 @@ def read(source: Source) -> Document:
     parts = _slide_parts(package, main, root)
     if not parts:
         raise ParseError("no_pages", "The presentation has no slides.")
-    if len(parts) > MAX_PAGES:
-        raise ParseError("pages_exceeded", f"{len(parts)} slides; at most {MAX_PAGES} are read.")
+    count = len(source.wanted.among(len(parts)))
+    if count > MAX_PAGES:
+        raise ParseError("pages_exceeded", f"{count} slides; at most {MAX_PAGES} are read.")
     size = child(root, "sldSz")
     width, height = (_points(attribute(size, name)) for name in ("cx", "cy"))
-    pages = list(_pages(package, parts, width, height, source.budget))
+    pages = list(_pages(package, parts, width, height, source.budget, source.wanted))
     properties = package.properties()
     titles = [Heading(title=title, level=1, page=page.number) for page, title in pages if title]
     return Document(
-        page_count=len(pages),
+        page_count=len(parts),
         pages=iter([page for page, _ in pages]),
         title=properties.get("title") or (titles[0].title if titles else None),
         author=properties.get("creator"),
@@ -60,9 +62,16 @@ def _points(emu: str | None) -> float | None:
 
 
 def _pages(
-    package: Package, parts: list[str], width: float | None, height: float | None, budget: Budget
+    package: Package,
+    parts: list[str],
+    width: float | None,
+    height: float | None,
+    budget: Budget,
+    wanted: PageRange,
 ) -> Iterator[tuple[Page, str]]:
     for index, part in enumerate(parts, start=1):
+        if index not in wanted:
+            continue
         budget.check()
         warnings = []
         try:

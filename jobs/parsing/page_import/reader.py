@@ -12,7 +12,7 @@ from jobs.parsing.budget import Budget
 from jobs.parsing.cleaning import clean_tree
 from jobs.parsing.errors import PARSER_VERSION, ParseError
 from jobs.parsing.page_import.dispatch import open_document
-from jobs.parsing.page_import.document import MAX_PAGES, Document, page_line
+from jobs.parsing.page_import.document import MAX_PAGES, Document, page_line, wanted_pages
 from jobs.parsing.page_import.formats import PAINTERS, READERS
 
 
@@ -29,21 +29,29 @@ def read(
         found, document = open_document(
             path, file_name, options=options, budget=budget, closing=closing
         )
-        if document.page_count > MAX_PAGES:
+        wanted = wanted_pages(options)
+        count = len(wanted.among(document.page_count))
+        if document.page_count and not count:
             raise ParseError(
-                "pages_exceeded", f"{document.page_count} pages; at most {MAX_PAGES} are read."
+                "page_range_empty", f"The document has {document.page_count} pages, none asked for."
             )
-        yield clean_tree({"document": _head(document, found.type, found.warnings)})
-        for done, page in enumerate(document.pages, start=1):
+        if count > MAX_PAGES:
+            raise ParseError("pages_exceeded", f"{count} pages; at most {MAX_PAGES} are read.")
+        yield clean_tree({"document": _head(document, found.type, found.warnings, options)})
+        pages = (page for page in document.pages if page.number in wanted)
+        for done, page in enumerate(pages, start=1):
             yield clean_tree(page_line(page))
-            progress(done, document.page_count)
+            progress(done, count)
             budget.check()
 
 
-def _head(document: Document, detected_type: str, warnings: tuple[str, ...]) -> dict[str, Any]:
+def _head(
+    document: Document, detected_type: str, warnings: tuple[str, ...], options: Mapping[str, Any]
+) -> dict[str, Any]:
     head = document.head()
     return {
         **head,
+        "language": head["language"] or options.get("language"),
         "schema": 1,
         "type": "page_import",
         "parser_version": PARSER_VERSION,

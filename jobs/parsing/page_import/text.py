@@ -13,7 +13,9 @@ from jobs.parsing.page_import.markup import escape_markdown
 
 def read(source: Source) -> Document:
     """Return the text as pages. Reads the file whole: the encoding depends on every byte."""
-    decoded = decode(source.read(), forced=source.option("encoding"))
+    decoded = decode(
+        source.read(), forced=source.option("encoding"), language=source.option("language")
+    )
     sections = [
         part
         for page in decoded.text.rstrip("\f").split("\f")

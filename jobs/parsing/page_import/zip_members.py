@@ -70,7 +70,8 @@ def _open(source: Source, path: str, data: bytes) -> _Member:
     found, document = open_document(
         data,
         PurePosixPath(path).name,
-        options=source.options,
+        # a range counts the pages of the whole archive
+        options={name: value for name, value in source.options.items() if name != "pages"},
         budget=source.budget,
         closing=source.closing,
     )

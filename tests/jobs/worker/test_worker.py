@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from jobs.messages import ReportEvent
@@ -50,6 +51,17 @@ def test_a_bad_file_is_a_failed_report_and_the_worker_lives_on(room):
     assert web.ended[refused].error.code == "file_encrypted"
     assert web.ended[good].event is ReportEvent.COMPLETED
     eventually(lambda: account.count() == 0)
+
+
+def test_a_password_that_no_key_opens_is_a_failed_report(room):
+    account, web = room.account, room.web
+
+    message = replace(account.store(b"text x"), options={"password": "sealed1.AAAA"})
+    account.send(message)
+
+    eventually(lambda: web.ended.get(message.import_id))
+    assert web.ended[message.import_id].error.code == "password_unreadable"
+    assert "sealed1" not in web.ended[message.import_id].error.message
 
 
 def test_progress_is_reported_while_a_parser_runs(room):
