@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import dispatch, fairness, latency, upload, worker
+from benchmarks import database, dispatch, fairness, ingest, latency, soak, upload, worker
 from benchmarks.measure import Options, Row
 
 BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
@@ -14,7 +14,10 @@ BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
     "latency": latency.run,
     "fairness": fairness.run,
     "worker": worker.run,
+    "database": database.run,
+    "ingest": ingest.run,
+    "soak": soak.run,
 }
 
 #: What `all --quick` runs.
-QUICK = ["upload", "dispatch", "latency", "fairness", "worker"]
+QUICK = ["upload", "dispatch", "latency", "fairness", "worker", "database", "ingest"]
