@@ -85,6 +85,7 @@ class QueueDepth:
 class QueueFacts:
     """How a queue is set up; `dead_letter_queue` is the name its messages are moved to."""
 
+    visible: int
     visibility_seconds: int
     retention_seconds: int
     max_receives: int | None
@@ -159,12 +160,12 @@ class QueueClient:
 
     def depths(self, queue: str) -> QueueDepth:
         """Return the approximate depths of a queue and its DLQ. Raises QueueUnavailable."""
-        numbers = self._attributes(queue)
+        numbers, dead = self._attributes(queue), self._attributes(f"{queue}_dlq")
         return QueueDepth(
             visible=numbers[_DEPTHS[0]],
             in_flight=numbers[_DEPTHS[1]],
             delayed=numbers[_DEPTHS[2]],
-            dead=self._attributes(f"{queue}_dlq")[_DEPTHS[0]],
+            dead=dead[_DEPTHS[0]] + dead[_DEPTHS[1]],  # the drain holds those it has to leave
         )
 
     def facts(self, queue: str) -> QueueFacts:
@@ -178,6 +179,7 @@ class QueueClient:
         target = policy.get("deadLetterTargetArn")
         receives = policy.get("maxReceiveCount")
         return QueueFacts(
+            visible=int(told.get(_DEPTHS[0], 0)),
             visibility_seconds=int(told.get("VisibilityTimeout", 30)),
             retention_seconds=int(told.get("MessageRetentionPeriod", 0)),
             max_receives=int(receives) if receives is not None else None,

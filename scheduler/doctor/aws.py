@@ -65,7 +65,7 @@ def _written(storage: Storage) -> Finding:
         child_id, io.BytesIO(_PROBE), file_name="doctor.txt", content_type="text/plain"
     )
     read = b"".join(storage.open_source(stored.key, stored.version))
-    storage.delete(stored.key)
+    storage.delete_source(stored.key, stored.version)
     if read != _PROBE:
         return problem("bucket rights", "it gave back other bytes", "look at what stands before S3")
     return ok("bucket rights", "an object was written, read and deleted")
@@ -74,15 +74,17 @@ def _written(storage: Storage) -> Finding:
 def check_queues(
     settings: QueueSettings, worker: WorkerSettings | None, *, dead_letters: bool
 ) -> Iterator[Finding]:
-    """Look at each queue and its dead-letter queue; `worker` is what a worker is told, if known."""
+    """Look at each queue, with `dead_letters` also at its DLQ, which no worker may touch.
+
+    `worker` is what a worker is told, if known.
+    """
     queue = QueueClient(settings)
     for kind in ImportType:
         part = f"queue {queue_name(settings.queue_namespace, kind)}"
         try:
             yield from _queue(queue, kind, part, worker)
             if dead_letters:
-                queue.receive_dead(kind, 1, visibility_seconds=0)
-                yield ok(f"{part}_dlq", "may be read")
+                yield from _dead_letters(queue, kind, part)
         except QueueUnavailable as error:
             yield problem(part, f"it does not answer ({error.reason})", next_step(error.reason))
 
@@ -90,8 +92,8 @@ def check_queues(
 def _queue(
     queue: QueueClient, kind: ImportType, part: str, worker: WorkerSettings | None
 ) -> Iterator[Finding]:
-    facts, depth = queue.facts(kind), queue.depths(kind)
-    yield ok(part, f"{depth.visible} wait, {depth.in_flight} are held, {depth.dead} are dead")
+    facts = queue.facts(kind)
+    yield ok(part, f"it answers; {facts.visible} wait")
     yield clock(part, facts.clock_offset_seconds)
     wanted = f"{part.removeprefix('queue ')}_dlq"
     if facts.max_receives is None or facts.dead_letter_queue != wanted:
@@ -109,6 +111,13 @@ def _queue(
         said = f"the queue says {facts.visibility_seconds} s, workers ask for their own"
         step = f"set the queue's to {worker.visibility_seconds} s (VISIBILITY_SECONDS)"
         yield warning(f"{part} visibility", said, step)
-    if depth.dead:
+
+
+def _dead_letters(queue: QueueClient, kind: ImportType, part: str) -> Iterator[Finding]:
+    queue.receive_dead(kind, 1, visibility_seconds=0)
+    dead = queue.depths(kind).dead
+    if dead:
         step = "see `dlq list`; what no row knows stays until a person looks"
-        yield warning(f"{part}_dlq", f"{depth.dead} dead letters", step)
+        yield warning(f"{part}_dlq", f"{dead} dead letters", step)
+    else:
+        yield ok(f"{part}_dlq", "empty, and may be read")
