@@ -46,6 +46,7 @@ class Attempt:
     error: str | None
     duration_ms: int
     answer: str | None = None
+    retry_after_seconds: float | None = None
 
     @property
     def delivered(self) -> bool:

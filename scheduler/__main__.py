@@ -25,9 +25,12 @@ from scheduler.breaker import Breaker
 from scheduler.deadletters import DeadLetters
 from scheduler.dispatcher import Dispatcher
 from scheduler.janitor import Janitor
+from scheduler.notifier import Notifier
+from scheduler.posting import Poster
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
 from scheduler.ticks import DispatchTick, Tick, Watch, table
+from web import outgoing
 
 #: The listener looks up from its wait this often to see whether the process is stopping.
 LISTEN_SECONDS = 1.0
@@ -56,6 +59,8 @@ def main() -> int:
     queue, storage = QueueClient(settings), Storage(settings)
     dispatcher = Dispatcher(queue, Breaker(), settings, stop)
     dispatch = DispatchTick(dispatcher)
+    poster = Poster(settings, timeout_seconds=settings.delivery_timeout_seconds)
+    notifier = Notifier(poster, outgoing.event, settings, stop)
     watch = Watch()
     scheduler = BackgroundScheduler(
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -66,6 +71,7 @@ def main() -> int:
         Sweeper(queue, settings),
         DeadLetters(queue, storage),
         Janitor(storage, settings),
+        notifier,
     )
     for tick in ticks:
         scheduler.add_job(watch.guard(tick), "interval", seconds=tick.period_seconds, id=tick.name)
@@ -80,6 +86,7 @@ def main() -> int:
     scheduler.shutdown(wait=True)
     listening.join()
     health.stop()
+    notifier.close()
     dispatcher.close()
     log.info("scheduler_stopped")
     return code

@@ -14,7 +14,7 @@ import structlog
 
 from jobs.errors import StorageUnavailable
 from jobs.storage import Storage
-from models import idempotency, retention, sessions, status, uploads
+from models import delivery_log, idempotency, retention, sessions, status, uploads
 from models.ids import is_id, uuid7_time
 from models.states import ImportType
 from scheduler.metrics import COLLECTED
@@ -38,12 +38,22 @@ class Janitor:
         """Do one bounded pass of everything. An S3 outage ends it; the next one goes on."""
         keys, ended = idempotency.forget_expired(), sessions.forget_expired()
         log.info("housekeeping_done", idempotency_keys=keys, sessions=ended)
+        self.forget_deliveries()
         try:
             self.drop_unused_uploads()
             self.retire()
             self.collect_orphans()
         except StorageUnavailable as error:
             log.warning("janitor_interrupted", reason=str(error))
+
+    def forget_deliveries(self) -> int:
+        """Delete outgoing events past their keep; fail what waits for a disabled endpoint."""
+        settings = self._settings
+        events = delivery_log.forget_events(
+            keep_days=settings.keep_delivery_days, limit=settings.sweep_limit * 10
+        )
+        log.info("deliveries_forgotten", events=events, stranded=delivery_log.fail_stranded())
+        return events
 
     def drop_unused_uploads(self) -> int:
         """Delete uploads that no batch used in time; returns how many."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from jobs.addresses import EndpointSettings
 from jobs.settings import LogSettings, MetricsSettings, QueueSettings, StorageSettings
 from models.settings import DatabaseSettings
 
 
 class SchedulerSettings(
-    LogSettings, MetricsSettings, QueueSettings, StorageSettings, DatabaseSettings
+    LogSettings,
+    MetricsSettings,
+    QueueSettings,
+    StorageSettings,
+    EndpointSettings,
+    DatabaseSettings,
 ):
     """Periods, limits and patience, all in seconds unless named otherwise."""
 
@@ -43,3 +49,26 @@ class SchedulerSettings(
     expire_after_hours: float = Field(default=24.0, gt=0)
     #: a tick that takes longer than this is hung: the process exits and is restarted
     tick_limit_seconds: float = Field(default=180.0, gt=0)
+    #: how often outgoing events are looked at when nothing wakes the scheduler
+    notify_period_seconds: float = Field(default=1.0, gt=0)
+    #: outgoing events under way at once
+    notify_threads: int = Field(default=16, ge=1, le=64)
+    #: how long one attempt to deliver an event may take in all; well below its lease of 90 s
+    delivery_timeout_seconds: float = Field(default=15.0, gt=0, le=30)
+    #: pauses after the first, second … failed attempt; after the last one an event has failed
+    delivery_backoff_seconds: str = "5,60,300,1800,3600,10800,21600,43200"
+    #: days of nothing but failures after which an endpoint is disabled
+    endpoint_failing_days: float = Field(default=3.0, gt=0)
+    #: days that an outgoing event and the log of its deliveries are kept
+    keep_delivery_days: float = Field(default=30.0, gt=0)
+
+    def delivery_backoffs(self) -> list[int]:
+        """Return the pauses in seconds."""
+        return [int(part) for part in self.delivery_backoff_seconds.split(",")]
+
+    @field_validator("delivery_backoff_seconds")
+    @classmethod
+    def _backoffs_are_numbers(cls, value: str) -> str:
+        if not all(part.strip().isdigit() for part in value.split(",")):
+            raise ValueError("DELIVERY_BACKOFF_SECONDS is a comma separated list of whole seconds")
+        return value

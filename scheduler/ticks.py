@@ -23,6 +23,7 @@ from scheduler.dispatcher import Dispatcher
 from scheduler.janitor import Janitor
 from scheduler.metrics import LAST_SUCCESS, TICK_SECONDS, TICKS
 from scheduler.sampler import Sampler
+from scheduler.notifier import Notifier
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
 
@@ -108,6 +109,7 @@ def table(
     sweeper: Sweeper,
     dead: DeadLetters,
     janitor: Janitor,
+    notifier: Notifier,
 ) -> list[Tick]:
     """Return every tick of the process with its period."""
     return [
@@ -117,6 +119,7 @@ def table(
         Tick("heartbeat", settings.heartbeat_period_seconds, _heartbeat),
         Tick("sample", settings.sample_period_seconds, Sampler(settings).sample),
         Tick("housekeeping", settings.housekeeping_period_seconds, janitor.clean),
+        Tick("notify", settings.notify_period_seconds, notifier.deliver_due),
     ]
 
 

@@ -37,6 +37,17 @@ def test_a_worker_loads_no_database_driver_and_no_web_framework():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_scheduler_loads_no_web_framework():
+    probe = (
+        "import sys, scheduler.__main__;"
+        "print(sorted({'flask', 'werkzeug', 'jobs.worker'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_worker_settings_know_no_database():
     assert not [name for name in WorkerSettings.model_fields if "database" in name or "dsn" in name]
 
