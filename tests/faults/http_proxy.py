@@ -37,7 +37,11 @@ class _HttpHandler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
         whole = not chunked and length <= WHOLE_BYTES
-        exchange = Exchange(self._name(), self.rfile.read(length) if whole else b"")
+        exchange = Exchange(
+            self._name(),
+            self.rfile.read(length) if whole else b"",
+            invocation=self.headers.get("amz-sdk-invocation-id", ""),
+        )
         rule = self.server.proxy.rule_for(exchange)
         try:
             begin(rule, exchange)

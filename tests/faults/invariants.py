@@ -25,8 +25,19 @@ MACHINES = frozenset({"scheduler", "worker"})
 BY_A_PERSON = frozenset({"redriven", "retried", "deleted"})
 ORPHAN_AGE = timedelta(hours=24)
 MAX_CLAIMS = 3
-#: The client of SQS tries a request twice, so one claim whose first answer is lost sends twice.
-TRIES_A_CLAIM = 2
+#: The installation's own witness of claims: one row for each, with the run it was made in.
+CLAIM_WITNESS = """
+    CREATE TABLE IF NOT EXISTS seen_claim (child_id text NOT NULL, run integer);
+    CREATE OR REPLACE FUNCTION see_claim() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO seen_claim
+        SELECT id, run FROM (SELECT id, run FROM page_import UNION ALL
+                             SELECT id, run FROM code2des) c WHERE id = NEW.job_id;
+        RETURN NULL;
+    END $$;
+    CREATE OR REPLACE TRIGGER see_claim AFTER UPDATE OF dispatch_attempts ON batch_item
+        FOR EACH ROW WHEN (NEW.dispatch_attempts > OLD.dispatch_attempts)
+        EXECUTE FUNCTION see_claim();"""
+CLAIMS_SEEN = "SELECT child_id, run, count(*) AS claims FROM seen_claim GROUP BY child_id, run"
 #: Events that begin a run.
 BEGINS = frozenset({"accepted", "new_run", "resumed", "redriven", "retried"})
 
@@ -45,6 +56,10 @@ class Witness:
     only_accepted: bool = False
     #: child → every body that SQS took for it
     sent: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: child → how many sends there were; a request that the client repeats is one
+    sends: Mapping[str, int] = field(default_factory=dict)
+    #: rows of CLAIMS_SEEN, or None where nobody counted: then three a run is what sends may be
+    claims: Sequence[Mapping[str, Any]] | None = None
     #: children that had no committed row when their message went out
     sent_too_early: Collection[str] = ()
     #: keys of the bucket, or None when nobody looked
@@ -139,7 +154,8 @@ def _whole(look: Look, rows: Mapping[str, Row], witness: Witness, drained: bool)
         for child in look(f"SELECT id FROM {table}"):
             if child["id"] not in rows:
                 yield f"I1 {child['id']}: a child without an outbox row"
-    yield from _i5_i6_i7(rows, witness)
+    yield from _i5_i6(rows, witness)
+    yield from _i7_sends(rows, witness)
     yield from _i9(look, rows)
     if witness.objects is not None:
         yield from _i11(rows, list(witness.objects), drained)
@@ -233,7 +249,7 @@ def _told(events: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def _i5_i6_i7(rows: Mapping[str, Row], witness: Witness) -> Iterator[str]:
+def _i5_i6(rows: Mapping[str, Row], witness: Witness) -> Iterator[str]:
     for child_id in witness.sent_too_early:
         yield f"I5 {child_id}: its message was sent before its row was committed"
     for child_id, bodies in witness.sent.items():
@@ -245,8 +261,20 @@ def _i5_i6_i7(rows: Mapping[str, Row], witness: Witness) -> Iterator[str]:
         message = JobMessage.from_json(rows[child_id].item["message"])
         if encode_message(message) != bodies[0] or message.import_id != child_id:
             yield f"I6 {child_id}: what was sent is not its message"
-        if len(bodies) > MAX_CLAIMS * TRIES_A_CLAIM * rows[child_id].child["run"]:
-            yield f"I7 {child_id}: sent {len(bodies)} times in {rows[child_id].child['run']} runs"
+
+
+def _i7_sends(rows: Mapping[str, Row], witness: Witness) -> Iterator[str]:
+    """At most three claims in each run, and no send without a claim of its own."""
+    claims: Counter[str] = Counter()
+    for seen in witness.claims or ():
+        claims[seen["child_id"]] += seen["claims"]
+        if seen["claims"] > MAX_CLAIMS:
+            yield f"I7 {seen['child_id']}: claimed {seen['claims']} times in run {seen['run']}"
+    for child_id, sends in witness.sends.items():
+        counted = witness.claims is not None
+        allowed = claims[child_id] if counted else MAX_CLAIMS * rows[child_id].child["run"]
+        if sends > allowed:
+            yield f"I7 {child_id}: sent {sends} times under {allowed} claims"
 
 
 def _i9(look: Look, rows: Mapping[str, Row]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from local.procfile import read_procfile
 from local.provision import access_token, client
 from local.stack import Stack
 from tests.faults.http_proxy import HttpProxy
-from tests.faults.invariants import Witness, violations
+from tests.faults.invariants import CLAIM_WITNESS, CLAIMS_SEEN, Witness, violations
 from tests.faults.postgres_proxy import PostgresProxy
 from tests.faults.proxy import Exchange
 
@@ -73,6 +73,8 @@ class Product:
         self.stack = Stack(directory, processes=())
         self.settings = {**QUICK, **settings}
         self.sent: dict[str, list[str]] = defaultdict(list)
+        #: child → the sends that were tried, each by its invocation ID
+        self.sends: dict[str, set[str]] = defaultdict(set)
         self.sent_too_early: set[str] = set()
         self._children: dict[str, Child] = {}
         self._special: set[str] = set()
@@ -100,6 +102,7 @@ class Product:
             )
         )
         self.sqs, self.s3 = (client(name, self.stack.account) for name in ("sqs", "s3"))
+        self.sql(CLAIM_WITNESS)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -262,6 +265,8 @@ class Product:
             accepted=accepted,
             only_accepted=only_accepted,
             sent=self.sent,
+            sends={child_id: len(each) for child_id, each in self.sends.items()},
+            claims=self.sql(CLAIMS_SEEN),
             sent_too_early=self.sent_too_early,
             objects=[o["Key"] for page in pages for o in page.get("Contents", [])],
             secrets=[self.stack.account.secret_access_key, self.stack.services.keys.session_secret],
@@ -273,11 +278,12 @@ class Product:
         for proxy in self.proxies:
             proxy.clear()
         self.sql("TRUNCATE batch CASCADE")
-        self.sql("TRUNCATE idempotency_key, process_status")
+        self.sql("TRUNCATE idempotency_key, process_status, seen_claim")
         for name in ("page_import", "page_import_dlq", "code2des", "code2des_dlq"):
             url = self.sqs.get_queue_url(QueueName=f"torikomi_{name}")["QueueUrl"]
             self.sqs.purge_queue(QueueUrl=url)
         self.sent.clear()
+        self.sends.clear()
         self.sent_too_early.clear()
 
     def _write_down(self, exchange: Exchange) -> None:
@@ -286,6 +292,8 @@ class Product:
         entries = {e["Id"]: e["MessageBody"] for e in json.loads(exchange.body)["Entries"]}
         if exchange.status == 0:
             ids = [decode_message(body).import_id for body in entries.values()]
+            for child_id in ids:
+                self.sends[child_id].add(exchange.invocation)
             rows = self.sql("SELECT job_id FROM batch_item WHERE job_id = ANY(%s)", (ids,))
             self.sent_too_early |= set(ids) - {row["job_id"] for row in rows}
         elif exchange.status == 200:

@@ -22,11 +22,13 @@ SLOW_DOWN = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>slow</Me
 @dataclass
 class Exchange:
     """One request and its answer. `name` is `sqs SendMessageBatch`, `s3 PUT /bucket/key`,
-    `web POST /path` or `sql COMMIT`; `earlier` holds the statements of the same transaction."""
+    `web POST /path` or `sql COMMIT`; `earlier` holds the statements of the same transaction, and
+    `invocation` is the same in every try of one call of an AWS client."""
 
     name: str
     body: bytes = b""
     earlier: str = ""
+    invocation: str = ""
     status: int = 0
     reply: bytes = b""
 

@@ -434,7 +434,7 @@ class Torikomi(RuleBasedStateMachine):
             accepted=[child_id for _, child_id, _ in self.accepted],
             only_accepted=True,
             sent=self.queue.sent,
-            objects=None,
+            sends={child_id: len(bodies) for child_id, bodies in self.queue.sent.items()},
         )
         assert violations(rows, witness, drained=False, rows=found) == []
         for child_id, before in self.known.items():
