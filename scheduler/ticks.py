@@ -22,8 +22,8 @@ from scheduler.deadletters import DeadLetters
 from scheduler.dispatcher import Dispatcher
 from scheduler.janitor import Janitor
 from scheduler.metrics import LAST_SUCCESS, TICK_SECONDS, TICKS
-from scheduler.sampler import Sampler
 from scheduler.notifier import Notifier
+from scheduler.sampler import Sampler
 from scheduler.settings import SchedulerSettings
 from scheduler.sweeper import Sweeper
 
