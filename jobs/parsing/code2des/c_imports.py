@@ -18,6 +18,8 @@ class Resolver(ImportResolver):
         self._by_name: dict[str, list[str]] = defaultdict(list)
         for path in sorted(self._facts):
             self._by_name[posixpath.basename(path)].append(path)
+        self._resolved: dict[tuple[str, bool, str], Target] = {}
+        self._defined: dict[str, frozenset[str]] = {}
 
     def module_name(self, path: str) -> str:
         """Return the path: header and source are two modules."""
@@ -29,6 +31,12 @@ class Resolver(ImportResolver):
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the included file."""
+        key = (entry.module, entry.name is None, path)
+        if key not in self._resolved:
+            self._resolved[key] = self._look_up(entry, path)
+        return self._resolved[key]
+
+    def _look_up(self, entry: Import, path: str) -> Target:
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), entry.module))
         if entry.name is None and beside in self._facts:
             return Target(path=beside)
@@ -46,11 +54,17 @@ class Resolver(ImportResolver):
         for entry in self._facts[path].imports:
             header = self.resolve(entry, path).path
             for candidate in self._with_sources(header) if header else ():
-                facts = self._facts[candidate]
-                known = [f.qualified for f in facts.functions] + [t.qualified for t in facts.types]
-                if name in known and candidate != path:
+                if candidate != path and name in self._names(candidate):
                     return Target(path=candidate, member=name)
         return None
+
+    def _names(self, path: str) -> frozenset[str]:
+        """Return the qualified names that a file defines."""
+        if path not in self._defined:
+            facts = self._facts[path]
+            names = [*(f.qualified for f in facts.functions), *(t.qualified for t in facts.types)]
+            self._defined[path] = frozenset(names)
+        return self._defined[path]
 
     def _with_sources(self, header: str) -> list[str]:
         stem = posixpath.basename(header).rsplit(".", 1)[0]

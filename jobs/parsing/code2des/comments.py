@@ -13,30 +13,34 @@ from tree_sitter import Node
 
 from jobs.parsing.code2des.nodes import text_of
 
-_OPEN = re.compile(r"^\s*(?:/\*+!?|//[/!]?|#+!?:?|--+)[ \t]?")
+_MARK = r"(?:/\*+!?|//[/!]?|#+!?:?|--+)[ \t]?"
+_OPEN = re.compile(rf"^\s*{_MARK}")
+_OPEN_EACH = re.compile(rf"^[^\S\n]*{_MARK}", re.MULTILINE)
 _CLOSE = re.compile(r"\s*\**\*/\s*$")
-_STAR = re.compile(r"^\s*\*[ \t]?")
+_STAR = re.compile(r"^[^\S\n]*\*[ \t]?", re.MULTILINE)
 _LICENCE = re.compile(
     r"copyright|licen[cs]ed? |SPDX-|all rights reserved|著作権|#!/|-\*-", re.IGNORECASE
 )
 _INLINE = re.compile(r"\{@(?:link|code|linkplain|literal|value)\s+([^}]*)\}")
 _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 _TAG = re.compile(r"</?(?:p|b|i|em|strong|code|pre|ul|li|br|tt|see|c|para)\b[^<>]*>", re.IGNORECASE)
-_RULER = re.compile(r"^[\s*=\-#/+_~■□◆◇●○*＊─━]+$")
+_RULER = re.compile(r"^[ \t\u3000*=\-#/+_~■□◆◇●○*＊─━]+$", re.MULTILINE)
 
 
 def clean_comment(raw: str) -> str:
     """Return the words of a comment without its marks, rulers and markup."""
-    lines = []
-    body = _CLOSE.sub("", raw) if raw.lstrip().startswith("/*") else raw
-    for number, line in enumerate(body.split("\n")):
-        bare = _OPEN.sub("", line) if number == 0 or not raw.startswith("/*") else line
-        bare = _STAR.sub("", bare) if raw.startswith("/*") else bare
-        lines.append("" if _RULER.match(bare) else bare.rstrip())
-    text = "\n".join(lines).strip()
-    if found := _SUMMARY.search(text):
+    if raw.startswith("/*"):
+        text = _STAR.sub("", _OPEN.sub("", _CLOSE.sub("", raw)))
+    else:
+        text = _OPEN_EACH.sub("", raw)
+    text = "\n".join(map(str.rstrip, _RULER.sub("", text).split("\n"))).strip()
+    if "<summary>" in text and (found := _SUMMARY.search(text)):
         text = found.group(1).strip()
-    return _TAG.sub("", _INLINE.sub(lambda match: match.group(1).split()[-1], text)).strip()
+    if "{@" in text:
+        text = _INLINE.sub(lambda match: (match.group(1).split() or [""])[-1], text)
+    if "<" in text:
+        text = _TAG.sub("", text)
+    return text.strip()
 
 
 class Comments:

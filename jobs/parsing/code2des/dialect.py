@@ -5,7 +5,7 @@ The defaults read the field names that most grammars share; a language overrides
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -16,7 +16,7 @@ from jobs.parsing.code2des.nodes import child_of, field_of, flat, line_of, text_
 MAX_PREFIX = 400
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Scope:
     """Where the sweep is: names around it, the function that gets its calls, block depth."""
 
@@ -31,6 +31,10 @@ class Scope:
         """Return the name with the names around it; those too deep down share a prefix."""
         prefix = self.prefix[:MAX_PREFIX]
         return f"{prefix}.{name}" if prefix else name
+
+    def seen_from(self, owner_name: str | None) -> Scope:
+        """Return this scope with another type around it."""
+        return replace(self, owner_name=owner_name)
 
 
 class Dialect:

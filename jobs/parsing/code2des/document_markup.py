@@ -84,7 +84,9 @@ def code(value: str | None) -> str:
     text = " ".join((value or "").split())
     if not text:
         return _NOTHING
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    if "`" not in text:
+        return f"`{text}`".replace("|", "\\|")
+    longest = max(map(len, re.findall("`+", text)))
     ticks = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{pad}{text}{pad}{ticks}".replace("|", "\\|")

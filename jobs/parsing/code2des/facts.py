@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Span:
     """First and last line of a definition, decorators included."""
 
@@ -29,7 +29,7 @@ class SourceFile:
     sha256: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class Variable:
     """A parameter or a field; `name` carries * and ** of a variadic parameter."""
 
@@ -41,7 +41,7 @@ class Variable:
     decorators: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class Import:
     """`module` is empty for a purely relative import; `level` counts its leading dots.
 
@@ -58,7 +58,7 @@ class Import:
     confidence: str = "exact"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class Call:
     """A call by name; `receiver` is the text before the last dot, None without one."""
 
@@ -69,7 +69,7 @@ class Call:
     arity: int | None = None
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class Function:
     """A function, method or a variable that holds a lambda."""
 
@@ -91,7 +91,7 @@ class Function:
     nesting: int = 0
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class Type:
     """A class or another named type."""
 

@@ -7,6 +7,7 @@ file carries a warning, instead of failing every file of the language.
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 import time
 from functools import lru_cache
@@ -18,6 +19,8 @@ PARSE_SECONDS = 5.0
 #: no file as small as this takes longer, whatever is in it
 _SAFE_BYTES = 32 * 1024
 _CHUNK_BYTES = 64 * 1024
+#: the parser asks thousands of times a second; the clock of the process is slow to read
+_LOOKS = 16
 #: no written source comes near it
 MAX_DEPTH = 2_000
 MAX_TOKENS = 8_000
@@ -68,9 +71,12 @@ class Grammar:
         if len(data) <= _SAFE_BYTES:
             return parser.parse(data)
         end = time.process_time() + PARSE_SECONDS
+        asked = itertools.count()
         first = parser.parse(
             lambda offset, _point: data[offset : offset + _CHUNK_BYTES],
-            progress_callback=lambda _offset, _has_error: time.process_time() > end,
+            progress_callback=lambda _offset, _has_error: (
+                next(asked) % _LOOKS == 0 and time.process_time() > end
+            ),
         )
         return parser.parse(data, first)
 

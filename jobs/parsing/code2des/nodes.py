@@ -17,14 +17,17 @@ def text_of(node: Node | None) -> str:
 
     Nodes nest: the text of every level of a deep expression would be the square of its size.
     """
-    if node is None or node.end_byte - node.start_byte > _MAX_NODE_BYTES or node.text is None:
+    if node is None or node.end_byte - node.start_byte > _MAX_NODE_BYTES:
         return ""
-    return node.text.decode("utf-8", "replace")
+    text = node.text
+    return text.decode("utf-8", "replace") if text else ""
 
 
 def shorten(text: str) -> str:
     """Return `text` on one line, cut at 200 characters."""
-    text = _SPACE.sub(" ", text).strip()
+    if "\n" in text or "  " in text or "\t" in text or not text.isascii():
+        text = _SPACE.sub(" ", text)
+    text = text.strip()
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 

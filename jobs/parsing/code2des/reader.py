@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
+import gc
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,9 +21,12 @@ from jobs.parsing.code2des.sources import Sources, from_archive, from_file
 from jobs.parsing.code2des.tar_archive import is_tar
 from jobs.parsing.errors import PARSER_VERSION, ParseError
 
-#: what `clean` would remove, as it stands in JSON: escaped or raw
-_ESCAPED = ("\\u00", "\\r", "\\b", "\\f")
-_RAW = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]")
+#: sections of the model that hold slices of text which was cleaned when it was decoded
+_SLICES = frozenset(
+    ("files", "modules", "types", "functions", "relations", "hotspots", "cycles", "packages")
+)
+#: languages whose names come from columns of bytes or from unescaped strings
+_REWRITTEN = frozenset({"cobol", "sql"})
 
 
 def read(
@@ -43,26 +46,39 @@ def read(
         sources = from_archive(path, forced, budget.check)
     else:
         sources = from_file(path, file_name, forced)
-    files = _analyse(sources, budget, progress)
-    model = _cleaned(build_model(sources, files, _root_name(file_name)))
-    budget.check()
-    model["diagrams"] = draw_diagrams(model)
-    budget.check()
-    documents = {language: write_document(model, language) for language in ("ja", "en")}
-    yield _cleaned({"document": _head(sources, files, model)})
+    with _collector_at_rest():
+        files = _analyse(sources, budget, progress)
+        model = _cleaned(build_model(sources, files, _root_name(file_name)), files)
+        budget.check()
+        model["diagrams"] = draw_diagrams(model)
+        budget.check()
+        documents = {language: write_document(model, language) for language in ("ja", "en")}
+    yield {"document": clean_tree(_head(sources, files, model))}
     yield {"design": model}
-    yield _cleaned({"markdown": documents})
+    yield {"markdown": clean_tree(documents)}
     for facts in sorted(files, key=lambda each: each.source.path):
         yield {"source": {"path": facts.source.path, "text": clean(facts.source.text)}}
 
 
-def _cleaned(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the value without what PostgreSQL refuses; most often there is nothing to do."""
-    text = json.dumps(value, ensure_ascii=False).replace("\\\\", "")
-    if any(mark in text for mark in _ESCAPED) or _RAW.search(text):
-        cleaned: dict[str, Any] = clean_tree(value)
-        return cleaned
-    return value
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Keep the cyclic collector from walking a model that only grows and holds no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _cleaned(model: dict[str, Any], files: list[FileFacts]) -> dict[str, Any]:
+    """Return the model without what PostgreSQL refuses, looking only where it could be."""
+    all_over = any(facts.source.language in _REWRITTEN for facts in files)
+    return {
+        name: section if name in _SLICES and not all_over else clean_tree(section)
+        for name, section in model.items()
+    }
 
 
 def _analyse(

@@ -6,7 +6,9 @@ and a stack of open definitions tells what each of them belongs to. Nothing recu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from operator import itemgetter
 
 from tree_sitter import Node
 
@@ -22,8 +24,9 @@ from jobs.parsing.code2des.facts import (
 )
 from jobs.parsing.code2des.grammar import errors_of, load_grammar
 from jobs.parsing.code2des.nodes import line_of, text_of
-from jobs.parsing.code2des.sql_strings import table_uses
+from jobs.parsing.code2des.sql_strings import SHORTEST_STATEMENT, table_uses
 
+_Handler = Callable[[Node, str, Scope], None]
 #: capture name (before the dot) → order among captures of the same node
 ORDER = {
     "package": 0,
@@ -88,20 +91,21 @@ class Sweep:
 
     def run(self, captures: dict[str, list[Node]], size: int) -> None:
         """Meet every captured node in source order."""
-        handlers = {name: getattr(self, f"_{name}") for name in ORDER}
-        events = [
-            (node.start_byte, -node.end_byte, ORDER[name.split(".")[0]], name, node)
-            for name, nodes in captures.items()
-            if name[0] != "_"
-            for node in nodes
-        ]
-        events.sort(key=lambda event: event[:4])
-        self._open = [Scope(size + 1)]
-        for start, _, _, name, node in events:
-            while self._open[-1].end <= start:
-                self._open.pop()
+        events: list[tuple[tuple[int, int, int, int], _Handler, Node, str]] = []
+        for name in sorted(captures):
             word, _, kind = name.partition(".")
-            handlers[word](node, kind, self._open[-1])
+            if name[0] == "_":
+                continue
+            order, handler = ORDER[word], getattr(self, f"_{word}")
+            for node in captures[name]:
+                place = (node.start_byte, -node.end_byte, order, len(events))
+                events.append((place, handler, node, kind))
+        events.sort(key=itemgetter(0))
+        opened = self._open = [Scope(size + 1)]
+        for (start, *_), handler, node, kind in events:
+            while opened[-1].end <= start:
+                opened.pop()
+            handler(node, kind, opened[-1])
 
     def _package(self, node: Node, _kind: str, _scope: Scope) -> None:
         self._facts.package = self._facts.package or self._dialect.package_name(node)
@@ -148,7 +152,7 @@ class Sweep:
             name=name,
             qualified=f"{owner}.{name}" if owner else scope.qualify(name),
             owner=owner,
-            kind=dialect.kind(node, kind, replace(scope, owner_name=owner)),
+            kind=dialect.kind(node, kind, scope if not outside else scope.seen_from(owner)),
             params=params,
             returns=dialect.returns(node),
             modifiers=dialect.modifiers(node),
@@ -170,8 +174,10 @@ class Sweep:
 
     def _span(self, node: Node) -> Span:
         whole = self._dialect.outer(node)
-        end = max(whole.end_point, node.end_point)
-        return Span(whole.start_point[0] + 1, end[0] + 1)
+        end = node.end_point[0]
+        if whole is not node:
+            end = max(whole.end_point[0], end)
+        return Span(whole.start_point[0] + 1, end + 1)
 
     def _import(self, node: Node, _kind: str, _scope: Scope) -> None:
         self._facts.imports.extend(self._dialect.imports(node))
@@ -182,7 +188,8 @@ class Sweep:
         row = self._dialect.outer(node).start_point[0]
         doc = self._comments.at(row) or self._comments.beside(node.end_point[0])
         for variable in self._dialect.fields(node):
-            scope.owner.fields.append(replace(variable, doc=variable.doc or doc))
+            is_plain = variable.doc or not doc
+            scope.owner.fields.append(variable if is_plain else replace(variable, doc=doc))
 
     def _local(self, node: Node, _kind: str, scope: Scope) -> None:
         for name, kind in self._dialect.locals(node):
@@ -201,9 +208,10 @@ class Sweep:
             scope.function.cyclomatic += 1
 
     def _nest(self, node: Node, _kind: str, scope: Scope) -> None:
-        inner = replace(scope, end=node.end_byte, depth=scope.depth + 1)
-        if scope.function is not None:
-            scope.function.nesting = max(scope.function.nesting, inner.depth)
+        depth, function = scope.depth + 1, scope.function
+        inner = Scope(node.end_byte, scope.prefix, scope.owner, scope.owner_name, function, depth)
+        if function is not None and function.nesting < depth:
+            function.nesting = depth
         self._open.append(inner)
 
     def _call(self, node: Node, _kind: str, scope: Scope) -> None:
@@ -215,10 +223,14 @@ class Sweep:
         self._dialect.on_call(node, call, scope, self._facts)
 
     def _string(self, node: Node, _kind: str, scope: Scope) -> None:
+        if node.end_byte - node.start_byte < SHORTEST_STATEMENT:
+            return
         target = scope.function.qualified if scope.function else ""
         for table, operation in table_uses(self._dialect.text(node) or ""):
             use = SqlUse(table=table, operation=operation, function=target, line=line_of(node))
             self._facts.sql.append(use)
 
     def _word(self, node: Node, _kind: str, _scope: Scope) -> None:
-        self._facts.words.setdefault(text_of(node), line_of(node))
+        word = text_of(node)
+        if word not in self._facts.words:
+            self._facts.words[word] = line_of(node)

@@ -28,6 +28,11 @@ def design(lines: list[dict[str, Any]]) -> dict[str, Any]:
     return next(line["design"] for line in lines if "design" in line)
 
 
+def markdown(lines: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the documents of result lines by language."""
+    return next(line["markdown"] for line in lines if "markdown" in line)
+
+
 def tail(identifier: str) -> str:
     """Return the readable part of an identifier."""
     return identifier.split("#")[-1]

@@ -7,12 +7,9 @@ import zipfile
 from markdown_it import MarkdownIt
 
 from jobs.parsing.code2des.mermaid import escape
+from tests.jobs.parsing.code_samples import markdown
 
 HOSTILE = 'a|b`c<script>"; end [x](y) {z} #1 ~<~ 表'
-
-
-def documents(lines):
-    return lines[-1]["markdown"]
 
 
 def many_modules(count: int) -> bytes:
@@ -25,7 +22,7 @@ def many_modules(count: int) -> bytes:
 
 
 def test_both_documents_have_the_fourteen_sections_in_order(described, corpus):
-    found = documents(described(corpus("code/py-itsdangerous.zip")))
+    found = markdown(described(corpus("code/py-itsdangerous.zip")))
     japanese = re.findall(r"^## (.*)$", found["ja"], re.M)
     assert japanese == [
         "1. 概要",
@@ -49,13 +46,13 @@ def test_both_documents_have_the_fourteen_sections_in_order(described, corpus):
 
 
 def test_what_source_cannot_tell_is_said_so(described, corpus):
-    found = documents(described(corpus("code/py-itsdangerous.zip")))
+    found = markdown(described(corpus("code/py-itsdangerous.zip")))
     assert "| 目的・業務要件 | ソースからは判断できません |" in found["ja"]
     assert "| Purpose and requirements | not derivable from source |" in found["en"]
 
 
 def test_functions_stand_in_a_table_with_logical_and_physical_names(described, corpus):
-    japanese = documents(described(corpus("code/py-itsdangerous.zip")))["ja"]
+    japanese = markdown(described(corpus("code/py-itsdangerous.zip")))["ja"]
     assert "| 論理名 | 物理名 | 引数 | 戻り値 | 例外 | 複雑度 | 行 |" in japanese
     assert (
         "| Base64 encode a string of bytes or text. | `base64_encode` | `string: str \\| bytes` "
@@ -68,13 +65,13 @@ def test_every_table_row_has_as_many_cells_as_its_head(described):
     source = f'def f(a="{HOSTILE}"):\n    """{HOSTILE}"""\n'.replace('="a', "='a").replace(
         '表"):', "表'):"
     )
-    markdown = documents(described(source.encode(), "a.py"))["ja"]
+    text = markdown(described(source.encode(), "a.py"))["ja"]
     width = 0
-    for line in markdown.split("\n"):
+    for line in text.split("\n"):
         cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
         assert cells in (width, 0) or width == 0, line
         width = cells
-    shown = MarkdownIt("commonmark").enable("table").render(markdown)
+    shown = MarkdownIt("commonmark").enable("table").render(text)
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
 
@@ -99,8 +96,8 @@ def test_diagrams_stay_within_their_budget(described):
 
 
 def test_omissions_are_told_in_the_document(described):
-    markdown = documents(described(many_modules(120), "many.zip"))["ja"]
-    assert "図に収まらない 70 件は省略しています" in markdown
+    text = markdown(described(many_modules(120), "many.zip"))["ja"]
+    assert "図に収まらない 70 件は省略しています" in text
 
 
 def test_members_of_class_diagrams_hold_no_second_colon(described):

@@ -8,7 +8,7 @@ import tarfile
 import pytest
 
 from jobs.parsing import ParseError
-from tests.jobs.parsing.code_samples import design
+from tests.jobs.parsing.code_samples import design, markdown
 
 
 def tarred(*members, mode="w:gz", encoding="utf-8"):
@@ -44,7 +44,7 @@ def test_a_tar_is_read_plain_and_in_gzip(described, mode, name):
     assert [f["qualified"] for f in model["functions"]] == ["能"]
     assert model["files"][0]["path"] == "src/a.py"
     assert lines[0]["document"]["detected_type"] == "tar"
-    assert "tarアーカイブ" in lines[-1]["markdown"]["ja"]
+    assert "tarアーカイブ" in markdown(lines)["ja"]
 
 
 def test_links_devices_and_paths_that_lead_out_are_skipped(described):
