@@ -31,13 +31,16 @@ class Fragment(BaseSettings):
 class LogSettings(Fragment):
     """How a process writes its log."""
 
+    #: json for machines, pretty for a terminal
     log_format: Literal["json", "pretty"] = "json"
+    #: the least level that is logged
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
 class MetricsSettings(Fragment):
     """Where /metrics and the liveness of scheduler and worker are told; never the public port."""
 
+    #: the address that numbers and liveness are told on; never a public one
     metrics_host: str = "127.0.0.1"
     #: Scheduler and worker touch it every 5 s while they do their work; none when empty.
     heartbeat_file: Path | None = None
@@ -48,25 +51,30 @@ class MetricsSettings(Fragment):
 class AwsSettings(Fragment):
     """Where AWS is. Credentials are read by boto3 itself and never pass through here."""
 
+    #: only for an emulator or another S3 and SQS
     aws_endpoint_url: str | None = None
+    #: the region of bucket, queues and user pool
     aws_region: str | None = None
 
 
 class StorageSettings(AwsSettings):
     """The object store."""
 
+    #: the bucket of sources and results; versioned
     s3_bucket: str = "torikomi"
 
 
 class QueueSettings(AwsSettings):
     """The message queues: `{namespace}_{type}` and `{namespace}_{type}_dlq`."""
 
+    #: queues are `{namespace}_page_import`, `{namespace}_code2des`, and each with `_dlq`
     queue_namespace: str = "torikomi"
 
 
 class WebhookSettings(Fragment):
     """The secrets that sign reports: the first signs, all verify."""
 
+    #: comma separated `whsec_` and base64 of at least 24 random bytes; the first signs, all verify
     webhook_secrets: SecretStr
 
     @field_validator("webhook_secrets")
@@ -114,31 +122,48 @@ class WorkerSettings(LogSettings, MetricsSettings, StorageSettings, QueueSetting
 
     #: 0: no listener
     worker_metrics_port: int = Field(default=9466, ge=0, le=65_535)
+    #: where a worker reaches the web process
     web_url: str
     #: Open the passwords of files; comma separated, all are tried. See jobs/sealing.py.
     sealing_private_keys: SecretStr = SecretStr("")
+    #: the import types that this worker takes, comma separated
     worker_queues: str = "page_import,code2des"
+    #: messages of each queue at work at once
     worker_threads: int = Field(default=2, ge=1, le=10)
+    #: where sources and results lie while they are worked on; the system's when empty
     worker_temp_dir: Path | None = None
+    #: the longest time that reading one file may take
     parse_wall_seconds: float = Field(default=600, gt=0)
+    #: the CPU time that reading one file may take
     parse_cpu_seconds: int = Field(default=300, ge=1)
+    #: the memory that reading one file may take
     parse_memory_bytes: int = Field(default=1 << 30, ge=64 << 20)
+    #: the largest result, before it is compressed
     parse_output_bytes: int = Field(default=256 << 20, ge=1 << 10)
     #: Processor and wall time for the pictures of one file's pages.
     image_seconds: float = Field(default=150, ge=1)
+    #: Text in scanned pages is read when the program tesseract is installed.
+    ocr: Literal["auto", "off"] = "auto"
+    #: Processor time for the text of one scanned page, and wall time for those of one file.
+    ocr_page_seconds: float = Field(default=60, ge=1)
+    ocr_file_seconds: float = Field(default=1800, ge=1)
     #: An invisible message of a killed worker comes back after this; it is extended while held.
     visibility_seconds: int = Field(default=120, ge=1, le=43_200)
+    #: how often a held message's visibility is extended; at most half of VISIBILITY_SECONDS
     heartbeat_seconds: float = Field(default=30, gt=0)
     #: Longest time a job may keep its message invisible: fetch, parse and every wait inside.
     job_deadline_seconds: float = Field(default=6 * 3600, gt=0, le=42_000)
     #: Visibility after the first, second … failed receive; the last value repeats.
     backoff_seconds: str = "10,60,300,900"
+    #: how long one receive waits for messages
     long_poll_seconds: int = Field(default=10, ge=1, le=20)
+    #: how often a worker reports progress
     progress_seconds: float = Field(default=10, gt=0, le=30)
     #: Pause between two probes of a closed gate (S3 or web unreachable).
     probe_seconds: float = Field(default=5, gt=0)
     #: How long a report of an import that the web does not know is tried again.
     unknown_import_seconds: float = Field(default=10, ge=0)
+    #: how long a worker takes to end after SIGTERM
     stop_seconds: float = Field(default=15, gt=0, le=19)
     #: Messages visible but none started for this long: the process exits for its supervisor.
     watchdog_seconds: float = Field(default=300, gt=0)

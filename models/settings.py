@@ -15,6 +15,9 @@ class DatabaseSettings(BaseSettings):
     database_pool_size: int = 20
     #: how long a thread waits for a free connection of the pool
     database_pool_wait_seconds: float = 5.0
+    #: the longest that one statement may take
     database_statement_timeout_seconds: int = 30
+    #: the longest that a statement waits for a lock
     database_lock_timeout_seconds: int = 5
+    #: after this an idle transaction is ended by the server
     database_idle_in_transaction_timeout_seconds: int = 30

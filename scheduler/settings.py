@@ -29,10 +29,15 @@ class SchedulerSettings(
     claim_limit: int = Field(default=1000, ge=10, le=5000)
     #: SendMessageBatch requests under way at once
     send_threads: int = Field(default=16, ge=1, le=64)
+    #: how often the outbox is looked at when nothing wakes the scheduler
     dispatch_period_seconds: float = Field(default=1.0, gt=0)
+    #: how often lost work is looked for
     sweep_period_seconds: float = Field(default=15.0, gt=0)
+    #: how often the dead-letter queues are drained
     dead_letter_period_seconds: float = Field(default=15.0, gt=0)
+    #: how often a scheduler says that it is alive
     heartbeat_period_seconds: float = Field(default=5.0, gt=0)
+    #: how often retention and the collection of orphans go on
     housekeeping_period_seconds: float = Field(default=600.0, gt=0)
     #: silence of a running import after which its run counts as lost; above the longest back-off
     stall_after_seconds: float = Field(default=3600.0, gt=0)
@@ -42,6 +47,7 @@ class SchedulerSettings(
     sweep_limit: int = Field(default=500, ge=1)
     #: days that a source is kept after its import ended, and a result after it was completed
     keep_source_days: float = Field(default=30.0, gt=0)
+    #: days that a result is kept after it was completed
     keep_result_days: float = Field(default=90.0, gt=0)
     #: objects that one orphan pass looks at
     orphan_limit: int = Field(default=10_000, ge=1)

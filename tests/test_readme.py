@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import docs.configuration.__main__ as configuration
 from jobs.settings import WorkerSettings
 from local.plan import METRICS_PORTS
 from local.procfile import read_procfile
@@ -109,3 +110,15 @@ def test_the_env_example_names_every_setting_with_its_default() -> None:
             assert name.upper() in listed, f"{name.upper()} of {settings.__name__} is missing"
             if isinstance(field.default, int | float) and not isinstance(field.default, bool):
                 assert float(listed[name.upper()]) == field.default, name
+
+
+def test_the_configuration_table_is_that_of_the_settings_classes() -> None:
+    written = configuration.TARGET.read_text(encoding="utf-8")
+    assert written == configuration.render(), "run `python -m docs.configuration`"
+    assert not re.findall(r"\|  \|$", written, flags=re.M), "a setting without a meaning"
+
+
+def test_the_configuration_table_and_the_env_example_name_the_same_variables() -> None:
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^([A-Z][A-Z0-9_]+)=", example, flags=re.M))
+    assert set(re.findall(r"^\| `([A-Z0-9_]+)` \|", configuration.render(), flags=re.M)) == listed

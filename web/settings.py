@@ -20,18 +20,27 @@ class WebSettings(AwsSettings, MetricsSettings, WebhookSettings, EndpointSetting
     #: Where the web processes of one machine keep their counts; the Procfile makes it.
     prometheus_multiproc_dir: Path | None = None
 
+    #: `https://cognito-idp.{region}.amazonaws.com/{pool}`, exactly as tokens name it
     cognito_issuer: str
+    #: where the pool publishes its keys
     cognito_jwks_url: str
+    #: the client of the pool that tokens are for; without a secret
     cognito_client_id: str
+    #: the pool
     cognito_user_pool_id: str = ""
+    #: only for an emulator of Cognito
     cognito_endpoint_url: str | None = None
 
     #: Members of this group of the user pool see the operator page.
     operator_group: str = "operators"
 
+    #: at least 32 bytes; signs form tokens and the operator's pass
     session_secret: SecretStr
+    #: 0 only where there is no https
     secure_cookies: bool = True
+    #: a browser session ends after this without a request
     session_idle_seconds: int = Field(default=8 * 3600, ge=60)
+    #: a browser session ends after this in any case
     session_absolute_seconds: int = Field(default=7 * 24 * 3600, ge=60)
 
     #: The largest single file; 10 MB is the everyday case.
@@ -40,15 +49,18 @@ class WebSettings(AwsSettings, MetricsSettings, WebhookSettings, EndpointSetting
     max_direct_bytes: int = Field(default=64 << 20, ge=1, le=5 << 30)
     #: The largest JSON body of a batch; 100,000 items of ordinary length fit three times.
     max_batch_json_bytes: int = Field(default=64 << 20, ge=1)
+    #: files in one multipart batch
     max_batch_files: int = Field(default=500, ge=1, le=10_000)
     #: A body that is silent this long, or slower than the rate, is answered 408.
     body_idle_seconds: float = Field(default=30, gt=0)
+    #: the slowest body that is borne
     body_min_bytes_per_second: int = Field(default=1024, ge=1)
     #: The largest result object, inflated, that a report may bring in.
     max_result_bytes: int = Field(default=512 << 20, ge=1)
 
     #: API requests of one subject in one process within the seconds; see web/limits.py.
     rate_limit_requests: int = Field(default=6000, ge=1)
+    #: the span that RATE_LIMIT_REQUESTS counts over
     rate_limit_seconds: int = Field(default=60, ge=1)
     #: Requests that may wait in one process for `Prefer: wait`; fewer than its threads.
     max_waiters: int = Field(default=8, ge=1)
