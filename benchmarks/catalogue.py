@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import database, dispatch, fairness, ingest, latency, soak, upload, worker
+from benchmarks import database, dispatch, fairness, ingest, latency, scores, soak, upload, worker
 from benchmarks.measure import Options, Row
 
 BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
@@ -16,8 +16,10 @@ BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
     "worker": worker.run,
     "database": database.run,
     "ingest": ingest.run,
+    "page_import": scores.page_import,
+    "code2des": scores.code2des,
     "soak": soak.run,
 }
 
-#: What `all --quick` runs.
-QUICK = ["upload", "dispatch", "latency", "fairness", "worker", "database", "ingest"]
+#: What `all --quick` leaves out; what it runs is made smaller where its own file says so.
+SLOW = ("dispatch-large", "soak")

@@ -7,6 +7,7 @@ The plans of every statement are kept as text.
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -224,6 +225,16 @@ def statements(call: Callable[[], Any]) -> list[tuple[str, Any]]:
     finally:
         del database.database.execute_sql
     return [pair for pair in seen if pair[0].lstrip().startswith(("SELECT", "WITH"))]
+
+
+def buffers(call: Callable[[], Any], again: Callable[[], Any] = lambda: None) -> int:
+    """Return how many buffers the statements of a call touch; `again` makes its rows anew."""
+    seen = statements(call)
+    again()
+    plans = [explained(sql, params) for sql, params in seen]
+    whole = [re.search(r"Buffers: shared((?: \w+=\d+)+)", plan) for plan in plans]
+    counts = [re.findall(r"(?:hit|read)=(\d+)", found.group(1)) for found in whole if found]
+    return sum(int(count) for each in counts for count in each)
 
 
 def explained(sql: str, params: Any) -> str:

@@ -28,6 +28,11 @@ from models.settings import DatabaseSettings
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 #: Nobody measures the rate limit here.
 _UNLIMITED = {"RATE_LIMIT_REQUESTS": "1000000"}
+_ANYBODY = {
+    "AWS_ACCESS_KEY_ID": "benchmark",
+    "AWS_SECRET_ACCESS_KEY": "benchmark",
+    "AWS_DEFAULT_REGION": "ap-northeast-1",
+}
 
 
 @contextmanager
@@ -89,11 +94,8 @@ def stand_in(latency_milliseconds: float) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.sqs_stand_in", str(port)]
     process = subprocess.Popen([*command, str(latency_milliseconds)])
-    os.environ |= {
-        "AWS_ACCESS_KEY_ID": "benchmark",
-        "AWS_SECRET_ACCESS_KEY": "benchmark",
-        "AWS_DEFAULT_REGION": "ap-northeast-1",
-    }
+    before = dict(os.environ)
+    os.environ |= _ANYBODY
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(200):
@@ -102,6 +104,8 @@ def stand_in(latency_milliseconds: float) -> Iterator[str]:
             time.sleep(0.05)
         yield address
     finally:
+        os.environ.clear()
+        os.environ |= before
         process.kill()
         process.wait()
 

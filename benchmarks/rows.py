@@ -68,8 +68,8 @@ _BIG = tuple(
 )
 
 
-def fill(url: str, rows: int, *, chunk: int = 500_000) -> float:
-    """Add that many dispatched and completed items; return the seconds. Analyzes the tables."""
+def fill(url: str, rows: int, *, chunk: int = 500_000, first: int = 1) -> float:
+    """Add that many dispatched and completed items, numbered from `first`; return the seconds."""
     begun = time.monotonic()
     connection = psycopg2.connect(url)
     connection.autocommit = True
@@ -77,8 +77,8 @@ def fill(url: str, rows: int, *, chunk: int = 500_000) -> float:
         with connection.cursor() as cursor:
             cursor.execute("SET maintenance_work_mem = '1GB'; SET synchronous_commit = off")
             definitions = _drop_indexes(cursor) if rows >= chunk else []
-            for first in range(1, rows + 1, chunk):
-                part = {"first": first, "last": min(rows, first + chunk - 1)}
+            for start in range(first, first + rows, chunk):
+                part = {"first": start, "last": min(first + rows, start + chunk) - 1}
                 for statement in (_BATCHES, _ITEMS, _CHILDREN):
                     cursor.execute(statement, part)
             for definition in definitions:
