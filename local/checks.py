@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -26,6 +27,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 def run_checks(pytest_arguments: Sequence[str]) -> int:
     """Run every check, then the tests, whose closing line comes last; return the exit status."""
     ensure_browser()
+    ensure_promtool()
     programs = Path(sys.executable).parent
     env = {**os.environ, "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")])}
     failed = []
@@ -71,6 +73,37 @@ def ensure_browser() -> None:
         )
     _say(f"Installing {' and '.join(missing)} for the browser tests.")
     _install(missing)
+
+
+def ensure_promtool() -> None:
+    """Have promtool for the tests of the alert rules, if this system's packages have it.
+
+    Only the program is taken out of the package: installed, it would start a server. Without it
+    those tests fail and say what to install.
+    """
+    target = Path(sys.executable).parent / "promtool"
+    if target.exists() or shutil.which("promtool") or not shutil.which("apt-get"):
+        return
+    _say("Fetching promtool for the tests of the alert rules.")
+    with tempfile.TemporaryDirectory(prefix="torikomi-promtool-") as directory:
+        fetched = _fetch_package("prometheus", directory)
+        if fetched is None and os.geteuid() == 0:
+            subprocess.run(["apt-get", "update", "-q"], capture_output=True, check=False)
+            fetched = _fetch_package("prometheus", directory)
+        if fetched is None:
+            return
+        subprocess.run(["dpkg-deb", "-x", fetched, directory], check=False)
+        program = Path(directory) / "usr" / "bin" / "promtool"
+        if program.exists():
+            shutil.copy(program, target)
+
+
+def _fetch_package(name: str, directory: str) -> Path | None:
+    """Download one Debian package, which needs no right; None when there is none."""
+    # Unsandboxed: apt's own user has no way into a private directory.
+    command = ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", name]
+    subprocess.run(command, cwd=directory, capture_output=True, check=False)
+    return next(Path(directory).glob("*.deb"), None)
 
 
 def _has_japanese_font() -> bool:

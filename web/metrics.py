@@ -52,8 +52,8 @@ REPORTS = counter(
 )
 REPORTS_REJECTED = counter(
     "import_webhooks_rejected_total",
-    "Reports that were not even looked at, by the code of the answer.",
-    {"reason": ()},
+    "Reports that were not even looked at, by the status of the answer.",
+    {"status": ()},
 )
 SIGNATURE_FAILURES = counter(
     "import_webhook_signature_failures_total",
@@ -91,6 +91,8 @@ def note_request(endpoint: str | None, path: str, status: int, seconds: float) -
         UPLOADS.labels(channel, outcome).inc()
     kind = "upload" if channel is not None else _kind(endpoint, path)
     REQUEST_SECONDS.labels(kind, f"{status // 100}xx").observe(seconds)
+    if kind == "webhook" and status >= 400 and status != 409:
+        REPORTS_REJECTED.labels(str(status)).inc()
 
 
 def _kind(endpoint: str | None, path: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 from collections.abc import Mapping
 
 from jobs.health import Health
 from jobs.settings import WorkerSettings
 from jobs.worker.consumer import LeasedConsumer
-from jobs.worker.metrics import HELD
+from jobs.worker.metrics import HELD, TEMP_FREE, TEMP_SIZE
 
 #: A queue that was not looked at for this long has lost its thread; a long poll is far shorter.
 _SILENT_SECONDS = 120
@@ -18,6 +20,10 @@ def health(settings: WorkerSettings, consumers: Mapping[str, LeasedConsumer]) ->
     """Build what tells a worker's metrics and that it lives."""
     for queue, consumer in consumers.items():
         HELD.labels(queue).set_function(consumer.held)
+
+    directory = settings.worker_temp_dir or tempfile.gettempdir()
+    TEMP_FREE.set_function(lambda: shutil.disk_usage(directory).free)
+    TEMP_SIZE.set_function(lambda: shutil.disk_usage(directory).total)
 
     def trouble() -> str | None:
         for queue, consumer in consumers.items():

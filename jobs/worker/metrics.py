@@ -43,6 +43,8 @@ HELD = gauge("import_worker_held_messages", "Messages this worker holds.", "queu
 GATE_CLOSED = gauge(
     "import_worker_gate_closed", "1 while nothing is received because of this trouble.", "trouble"
 )
+TEMP_FREE = gauge("import_worker_temp_free_bytes", "Room left where files are parsed.")
+TEMP_SIZE = gauge("import_worker_temp_size_bytes", "Size of the disk where files are parsed.")
 
 _LIMITS = {
     "parse_timeout": "time",
