@@ -146,6 +146,7 @@ class WorkerSettings(LogSettings, MetricsSettings, StorageSettings, QueueSetting
     ocr: Literal["auto", "off"] = "auto"
     #: Processor time for the text of one scanned page, and wall time for those of one file.
     ocr_page_seconds: float = Field(default=60, ge=1)
+    #: the time that reading the text of one file's pictures may take; what is left stays unread
     ocr_file_seconds: float = Field(default=1800, ge=1)
     #: An invisible message of a killed worker comes back after this; it is extended while held.
     visibility_seconds: int = Field(default=120, ge=1, le=43_200)
