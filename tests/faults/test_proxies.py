@@ -202,7 +202,8 @@ def way(postgres, database):
 def begin_insert(dsn):
     connection = psycopg2.connect(dsn)
     connection.cursor().execute(
-        "INSERT INTO process_status (name, kind, data, seen_at) VALUES ('x', 'y', '{}', now())"
+        """INSERT INTO process_status (name, kind, data, seen_at, updated_by)
+           VALUES ('x', 'y', '{}', now(), 'z')"""
     )
     return connection
 
