@@ -333,17 +333,18 @@ ALTER TABLE ONLY public.session
 ALTER TABLE ONLY public.upload
     ADD CONSTRAINT upload_pkey PRIMARY KEY (id);
 CREATE INDEX batch_item_batch_idx ON public.batch_item USING btree (batch_id, "position");
+CREATE INDEX batch_item_differing_idx ON public.batch_item USING btree (batch_id, job_id) WHERE ((cancelled_at IS NOT NULL) OR (error_message IS NOT NULL));
 CREATE INDEX batch_item_dispatch_idx ON public.batch_item USING btree (dispatched_at, lease_until);
+CREATE INDEX batch_item_given_up_idx ON public.batch_item USING btree (batch_id, job_id) WHERE (error_message IS NOT NULL);
 CREATE INDEX batch_item_job_idx ON public.batch_item USING btree (job_id);
-CREATE INDEX batch_item_odd_idx ON public.batch_item USING btree (batch_id) WHERE ((cancelled_at IS NOT NULL) OR (error_message IS NOT NULL));
 CREATE INDEX batch_item_pending_idx ON public.batch_item USING btree (created_by, id) WHERE ((dispatched_at IS NULL) AND (cancelled_at IS NULL) AND (error_message IS NULL) AND (deleted_at IS NULL));
 CREATE INDEX batch_subject_idx ON public.batch USING btree (created_by, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
-CREATE INDEX code2des_batch_idx ON public.code2des USING btree (batch_id, status);
 CREATE INDEX code2des_content_idx ON public.code2des USING btree (created_by, sha256) WHERE (deleted_at IS NULL);
 CREATE INDEX code2des_live_idx ON public.code2des USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
 CREATE INDEX code2des_report_idx ON public.code2des USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
 CREATE INDEX code2des_result_kept_idx ON public.code2des USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
 CREATE INDEX code2des_source_kept_idx ON public.code2des USING btree (created_at) WHERE (source_expired_at IS NULL);
+CREATE INDEX code2des_state_idx ON public.code2des USING btree (batch_id, status, id);
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, due_at) WHERE (state = 'pending'::text);
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 CREATE INDEX delivery_lease_idx ON public.delivery USING btree (endpoint_id, lease_until) WHERE ((state = 'pending'::text) AND (lease_until IS NOT NULL));
@@ -351,12 +352,12 @@ CREATE INDEX endpoint_subject_idx ON public.endpoint USING btree (created_by, id
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 CREATE INDEX job_event_child_idx ON public.job_event USING btree (child_id, created_at, id);
 CREATE INDEX outgoing_event_created_idx ON public.outgoing_event USING btree (created_at);
-CREATE INDEX page_import_batch_idx ON public.page_import USING btree (batch_id, status);
 CREATE INDEX page_import_content_idx ON public.page_import USING btree (created_by, sha256) WHERE (deleted_at IS NULL);
 CREATE INDEX page_import_live_idx ON public.page_import USING btree (last_report_at) WHERE (status = ANY (ARRAY['queued'::text, 'processing'::text]));
 CREATE INDEX page_import_report_idx ON public.page_import USING btree (last_report_at) WHERE (last_report_at IS NOT NULL);
 CREATE INDEX page_import_result_kept_idx ON public.page_import USING btree (created_at) WHERE ((result_expired_at IS NULL) AND (status = 'completed'::text));
 CREATE INDEX page_import_source_kept_idx ON public.page_import USING btree (created_at) WHERE (source_expired_at IS NULL);
+CREATE INDEX page_import_state_idx ON public.page_import USING btree (batch_id, status, id);
 CREATE UNIQUE INDEX schema_migration_name ON public.schema_migration USING btree (name);
 CREATE INDEX session_expires_idx ON public.session USING btree (expires_at);
 CREATE INDEX upload_expires_idx ON public.upload USING btree (expires_at);

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from models.children import CHILD_COLUMNS, ChildView
 from models.cursors import decode_cursor, encode_cursor
 from models.database import connection, fetch
 from models.errors import Conflict, NotFound
-from models.states import ImportType, ItemState, batch_summaries, item_state
+from models.states import ODD, ImportType, ItemState, batch_summaries, item_state
+
+#: How many more items one page of a state looks at when the first ones are not in it.
+_FURTHER = (300, 700)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,13 +113,14 @@ def list_items(
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[ChildView], str | None]:
-    """Return a page of a batch's items in input order, and the next cursor or None.
+    """Return a page of a batch's items, and the next cursor or None.
 
-    Raises NotFound, Conflict("cursor_invalid") and Conflict("state_unknown").
+    All items come in input order, those of one state in the order of their IDs; such a page may be
+    short, or empty, before the last one. Raises NotFound, Conflict("cursor_invalid") and
+    Conflict("state_unknown").
     """
     if state is not None and state not in set(ItemState):
         raise Conflict("state_unknown")
-    position = decode_cursor(cursor, (int,))[0] if cursor is not None else -1
     with connection():
         batch = fetch(
             "SELECT type FROM batch WHERE id = %s AND created_by = %s AND deleted_at IS NULL",
@@ -124,18 +129,69 @@ def list_items(
         if not batch:
             raise NotFound(batch_id)
         import_type = ImportType(batch[0]["type"])
-        after = min(int(position), 2**31 - 1 - limit - 1)
         if state is not None:
-            within, params = f"i.position > %s AND ({item_state()}) = %s", [after, state]
-        else:
-            # Positions have no gaps, so a page is a range: no plan can read more than that.
-            within, params = "i.position > %s AND i.position <= %s", [after, after + limit + 1]
+            return _list_in_state(import_type, batch_id, ItemState(state), cursor, limit)
+        position = decode_cursor(cursor, (int,))[0] if cursor is not None else -1
+        after = min(int(position), 2**31 - 1 - limit - 1)
+        # Positions have no gaps, so a page is a range: no plan can read more than that.
         rows = fetch(
             f"""SELECT {CHILD_COLUMNS}
                 FROM batch_item i JOIN {import_type} c ON c.id = i.job_id
-                WHERE i.batch_id = %s AND {within}
+                WHERE i.batch_id = %s AND i.position > %s AND i.position <= %s
                 ORDER BY i.position LIMIT %s""",
-            (batch_id, *params, limit + 1),
+            (batch_id, after, after + limit + 1, limit + 1),
         )
     views = [ChildView(type=import_type, **row) for row in rows[:limit]]
     return views, encode_cursor(views[-1].position) if len(rows) > limit else None
+
+
+def _list_in_state(
+    import_type: ImportType, batch_id: str, state: ItemState, cursor: str | None, limit: int
+) -> tuple[list[ChildView], str | None]:
+    """Look at items that may be in the state, more and more of them, until a page is full.
+
+    Nearly all that an index offers are; but a batch cancelled half way has any number of children
+    that are still queued, and one page is not to walk through them all.
+    """
+    last = str(decode_cursor(cursor, (str,))[0]) if cursor is not None else ""
+    rows: list[dict[str, Any]] = []
+    for count in (limit + 1, *_FURTHER):
+        ids = [row["id"] for row in fetch(*_candidates(import_type, batch_id, state, last, count))]
+        rows += fetch(
+            # The limits keep a planner that knows nothing of a new batch from reading all of it.
+            f"""SELECT {CHILD_COLUMNS} FROM unnest(%s::varchar[]) AS k (id)
+                CROSS JOIN LATERAL (SELECT * FROM {import_type} WHERE id = k.id LIMIT 1) c
+                CROSS JOIN LATERAL (SELECT * FROM batch_item WHERE job_id = k.id LIMIT 1) i
+                WHERE ({item_state()}) = %s ORDER BY k.id LIMIT %s""",
+            (ids, state, limit + 1 - len(rows)),
+        )
+        if len(rows) > limit or len(ids) < count:
+            break
+        last = ids[-1]
+    views = [ChildView(type=import_type, **row) for row in rows[:limit]]
+    if len(rows) > limit:
+        return views, encode_cursor(views[-1].id)
+    return views, None if len(ids) < count else encode_cursor(last)
+
+
+def _candidates(
+    import_type: ImportType, batch_id: str, state: ItemState, last: str, count: int
+) -> tuple[str, tuple[object, ...]]:
+    """Return the query for the next `count` IDs of children that may be in the state."""
+    parts, params = [], []
+    if state is not ItemState.CANCELLED:
+        parts.append(
+            f"""(SELECT id FROM {import_type} WHERE batch_id = %s AND status = %s AND id > %s
+                 ORDER BY id LIMIT %s)"""
+        )
+        params += [batch_id, state, last, count]
+    if state in (ItemState.CANCELLED, ItemState.FAILED):
+        odd = ODD if state is ItemState.CANCELLED else "i.error_message IS NOT NULL"
+        parts.append(
+            f"""(SELECT i.job_id AS id FROM batch_item i
+                 WHERE i.batch_id = %s AND i.job_id > %s AND {odd}
+                 ORDER BY i.job_id LIMIT %s)"""
+        )
+        params += [batch_id, last, count]
+    found = " UNION ".join(parts)
+    return f"SELECT id FROM ({found}) AS found ORDER BY id LIMIT %s", (*params, count)

@@ -88,7 +88,7 @@ _COUNTS = (
     ("cancelled", ItemState.CANCELLED),
 )
 
-#: An item without these is what its child is; the predicate of batch_item_odd_idx.
+#: An item without these is what its child is; the predicate of batch_item_differing_idx.
 ODD = "(i.cancelled_at IS NOT NULL OR i.error_message IS NOT NULL)"
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from models import batches
 from models.errors import Conflict, NotFound
 from models.ids import is_id, uuid7, uuid7_time
-from models.states import batch_summaries, batch_summary, item_state
+from models.states import ItemState, batch_summaries, batch_summary, item_state
 from tests.builders import ALICE, BOB, change, register, rows
 
 ITEMS = st.lists(
@@ -61,6 +61,9 @@ def test_status_and_counts_are_a_function_of_the_items(database, items):
     assert view.partial == (view.status in "23" and "completed" in states)
     listed, _ = batches.list_items(ALICE, batch_id)
     assert [view.status for view in listed] == states
+    for state in ItemState:
+        filtered, _ = batches.list_items(ALICE, batch_id, state=state)
+        assert [v.id for v in filtered] == sorted(v.id for v in listed if v.status == state)
     every = f"""SELECT i.batch_id, ({item_state()}) AS state
                 FROM batch_item i JOIN page_import c ON c.id = i.job_id"""
     plain = {row.pop("batch_id"): row for row in rows(batch_summary(every))}[batch_id]
@@ -85,8 +88,23 @@ def test_items_can_be_filtered_by_state_and_paged(database):
     change("UPDATE page_import SET status = 'failed' WHERE id = ANY(%s)", (ids[1:4],))
     first, cursor = batches.list_items(ALICE, batch_id, state="failed", limit=2)
     rest, end = batches.list_items(ALICE, batch_id, state="failed", cursor=cursor, limit=2)
-    assert [view.id for view in first + rest] == ids[1:4]
+    assert [view.id for view in first + rest] == sorted(ids[1:4])
     assert end is None
+
+
+def test_a_page_of_a_state_looks_at_so_many_items_and_no_more(database):
+    batch_id, ids = register(2500)
+    last = max(ids)
+    change("UPDATE batch_item SET cancelled_at = now() WHERE job_id <> %s", (last,))
+    seen, cursor, pages = [], None, 0
+    while True:
+        views, cursor = batches.list_items(ALICE, batch_id, state="queued", cursor=cursor, limit=10)
+        seen += [view.id for view in views]
+        pages += 1
+        if cursor is None:
+            break
+    assert seen == [last]
+    assert pages == 3
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "WyJ4Il0", "bnVsbA", "W10", "\x00", "é"])

@@ -63,8 +63,9 @@ _STATE = Parameter(
     name="state",
     where="query",
     schema={"enum": [str(state) for state in ItemState]},
-    ja="この状態の明細だけを返す",
-    en="only items in this state",
+    ja="この状態の明細だけを ID 順に返す。next_cursor があるうちは limit より短いこともある",
+    en="only items in this state, in the order of their ids; while next_cursor is there a page "
+    "may be shorter than limit",
 )
 
 
