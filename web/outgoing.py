@@ -112,6 +112,15 @@ class EndpointEvent(Body):
     data: Endpoint
 
 
+#: Every event by its name, with the body that it has.
+EVENTS: dict[str, type[Body]] = {
+    **{name: ImportEvent for name in ("import.completed", "import.failed", "import.cancelled")},
+    "batch.completed": BatchEvent,
+    "endpoint.disabled": EndpointEvent,
+    "endpoint.test": EndpointEvent,
+}
+
+
 class DeliveryDetail(Delivery):
     """A delivery with its attempts and the body that is sent."""
 

@@ -12,6 +12,8 @@ from local.stack import Stack
 CONFIG = """
 [parameters]
 "path.child_id" = "{import_id}"
+"path.endpoint_id" = "{endpoint_id}"
+"path.event_id" = "{event_id}"
 
 [[operations]]
 include-path-regex = "/code2des/"
@@ -42,12 +44,17 @@ def test_schemathesis_finds_no_lie_in_the_openapi_document(
     code = upload(b"def f():\n    return 1\n", "memo.py", kind="code2des")
     ended(page_import["import_id"])
     ended(code["code2des_id"], kind="code2des")
+    url = {"url": "http://127.0.0.1:65000/", "events": ["endpoint.disabled"]}
+    endpoint = api.post("/api/v1/endpoints", json=url).json()
+    sent = api.post(endpoint["links"]["test"]).json()
     config = tmp_path / "schemathesis.toml"
     config.write_text(
         'hooks = "hooks"\n'
         + CONFIG.format(
             import_id=page_import["import_id"],
             code2des_id=code["code2des_id"],
+            endpoint_id=endpoint["endpoint_id"],
+            event_id=sent["event_id"],
             batch_id=page_import["batch_id"],
         )
     )
@@ -72,5 +79,7 @@ def test_schemathesis_finds_no_lie_in_the_openapi_document(
         text=True,
         check=False,
     )
+    for each in api.get("/api/v1/endpoints", params={"limit": 100}).json()["endpoints"]:
+        api.delete(each["links"]["self"])
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr
     assert "cases" in done.stdout

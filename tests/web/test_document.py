@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from models.endpoints import TEST_EVENT, EventType
 from tests.web.conftest import Issuer, make_settings
 from web.api import document
 from web.auth import bearer
@@ -52,6 +53,15 @@ def test_every_call_has_a_summary_in_both_languages(openapi: dict[str, Any]) -> 
 def test_every_reference_leads_somewhere(openapi: dict[str, Any]) -> None:
     names = set(re.findall(r"#/components/schemas/(\w+)", str(openapi)))
     assert names == openapi["components"]["schemas"].keys()
+
+
+def test_every_outgoing_event_is_a_webhook_of_the_document(openapi: dict[str, Any]) -> None:
+    assert openapi["webhooks"].keys() == {*EventType, TEST_EVENT}
+    for name, methods in openapi["webhooks"].items():
+        content = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
+        shape = openapi["components"]["schemas"][content["$ref"].rpartition("/")[2]]
+        told = shape["properties"]["type"]
+        assert name in told.get("enum", [told.get("const")])
 
 
 def test_uploads_document_their_bodies(openapi: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 from werkzeug.routing import Rule
 
 from models.states import ImportType
+from web import outgoing
 from web.api.describing import Description, Parameter, Shape
 from web.catalogue import REQUEST_CODES
 from web.shapes import Problem
@@ -121,6 +122,7 @@ def build(app: Flask) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
         "paths": dict(paths),
+        "webhooks": {name: _webhook(name, shape) for name, shape in outgoing.EVENTS.items()},
         "components": {
             "schemas": schemas.definitions,
             "securitySchemes": {
@@ -187,6 +189,32 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
         content = {kind: {"schema": schemas.of(s, route.type)} for kind, s in about.body.items()}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
+
+
+def _webhook(name: str, shape: type[BaseModel]) -> dict[str, Any]:
+    """Describe one outgoing event as the request that its endpoint gets."""
+    headers = ("webhook-id", "webhook-timestamp", "webhook-signature")
+    schema = {"$ref": _REFERENCE.format(model=shape.__name__)}
+    about = {
+        "operationId": f"on_{name.replace('.', '_')}",
+        "summary": (shape.__doc__ or "").split("\n")[0],
+        "security": [],
+        "parameters": [
+            {"name": each, "in": "header", "required": True, "schema": {"type": "string"}}
+            for each in headers
+        ],
+        **_body({"application/json": schema}),
+        "responses": {
+            "2XX": {"description": "taken"},
+            "410": {"description": "nothing more, ever: the endpoint is disabled"},
+            "default": {"description": "sent again later under the same webhook-id"},
+        },
+    }
+    return {"post": about}
+
+
+def _body(schemas: Mapping[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, **_content(schemas)}}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
