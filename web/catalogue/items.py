@@ -278,4 +278,17 @@ ITEM_TEXTS: dict[str, tuple[bool, Text, Text]] = {
             "Import the file again.",
         ),
     ),
+    "failed_by_operator": (
+        True,
+        Text(
+            "運用担当者が処理を打ち切りました",
+            "このサービスの運用担当者が取込を終了させました。理由は詳細に書かれています。",
+            "理由が解消してから、もう一度取り込んでください。",
+        ),
+        Text(
+            "An operator has given the import up",
+            "Somebody who operates this service ended it; the detail says why.",
+            "Import the file again when the reason is gone.",
+        ),
+    ),
 }
