@@ -1,7 +1,8 @@
 """Score Code2Des on a source tree: `python -m benchmarks.code2des PATH [--ctags ctags]`.
 
-Prints, per language, recall and precision against an oracle (Python's `ast`, `javac` where there is
-a JDK, Universal Ctags for the rest), and the processor time of the
+Prints, per language, recall and precision of types, functions and imports against an oracle
+(Python's `ast`, the TypeScript compiler where Node has it, `javac` where there is a JDK, Universal
+Ctags for the rest), and the processor time of the
 whole design against the bare tree-sitter parse of the same bytes in the same process.
 """
 
@@ -13,10 +14,10 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.code2des_facts import definitions, imports
 from benchmarks.code2des_oracles import Oracle, oracles_for
 from jobs.parsing import parse, preload
 from jobs.parsing.code2des.languages import DISPLAY, language_of
@@ -35,8 +36,6 @@ _GRAMMARS = {
     "rust": ("tree_sitter_rust", "language"),
     "kotlin": ("tree_sitter_kotlin", "language"),
 }
-_NO_TYPES = frozenset({"namespace", "module", "file", "copybook"})
-_NO_FUNCTIONS = frozenset({"lambda_var", "property", "macro"})
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -101,23 +100,6 @@ def _bare_parse(root: Path, paths: set[str]) -> float:
     return time.process_time() - started
 
 
-def _found(design: dict[str, Any], language: str) -> dict[str, Counter[tuple[str, str]]]:
-    modules = {m["id"]: m for m in design["modules"]}
-    types = Counter(
-        (modules[t["module"]]["path"], t["name"].rpartition(".")[2])
-        for t in design["types"]
-        if modules[t["module"]]["language"] == language and t["kind"] not in _NO_TYPES
-    )
-    functions = Counter(
-        (modules[f["module"]]["path"], f["name"])
-        for f in design["functions"]
-        if modules[f["module"]]["language"] == language
-        and f["kind"] not in _NO_FUNCTIONS
-        and not (language == "java" and f["kind"] == "constructor")
-    )
-    return {"types": types, "functions": functions}
-
-
 def _score(root: Path, paths: set[str], design: dict[str, Any], ctags: str) -> None:
     languages = sorted({m["language"] for m in design["modules"]})
     print(f"{'language':<12}{'oracle':<12}{'kind':<11}{'truth':>7}{'recall':>8}{'precision':>11}")
@@ -128,9 +110,9 @@ def _score(root: Path, paths: set[str], design: dict[str, Any], ctags: str) -> N
             print(f"{DISPLAY[language]:<12}no oracle on this machine")
             continue
         truth = oracle.read(root, own)
-        found = _found(design, language)
-        for kind in ("types", "functions"):
-            expected, seen = truth[kind], found[kind]
+        found = {**definitions(design, language), "imports": imports(root, own)}
+        for kind, expected in truth.items():
+            seen = found[kind]
             hit = sum((expected & seen).values())
             recall = hit / sum(expected.values()) if expected else 1.0
             precision = hit / sum(seen.values()) if seen else 1.0

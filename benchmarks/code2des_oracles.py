@@ -1,4 +1,8 @@
-"""Who else can tell the definitions of a file: ast, javac where there is a JDK, ctags."""
+"""Who else can tell what a file defines and imports: ast, tsc, javac where there is a JDK, ctags.
+
+An import is known by what is written: `..pkg:name` in Python, `java.util.*` in Java, the module of
+a statement in TypeScript and JavaScript. Ctags tells none.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-Truth = dict[str, Counter[tuple[str, str]]]
+from benchmarks.code2des_typescript import Truth, TypeScript, has_typescript
+
 _CHUNK = 300
 _CTAGS_NAMES = {
     "java": "Java",
@@ -38,7 +43,7 @@ _FUNCTIONS = frozenset(
 
 
 class Oracle(Protocol):
-    """Tells types and functions of files as (path, name), counted."""
+    """Tells types, functions and imports of files as (path, name), counted."""
 
     name: str
 
@@ -52,6 +57,8 @@ def oracles_for(language: str, ctags: str) -> Oracle | None:
         return PythonAst()
     if language == "java" and shutil.which("javac") and shutil.which("java"):
         return Javac()
+    if language in ("typescript", "javascript") and has_typescript():
+        return TypeScript()
     if language in _CTAGS_NAMES and shutil.which(ctags):
         return Ctags(ctags, _CTAGS_NAMES[language])
     return None
@@ -64,9 +71,8 @@ class PythonAst:
     name: str = "ast"
 
     def read(self, root: Path, paths: list[str]) -> Truth:
-        """Return classes and functions."""
-        types: Counter[tuple[str, str]] = Counter()
-        functions: Counter[tuple[str, str]] = Counter()
+        """Return classes, functions and imported names."""
+        found: Truth = {"types": Counter(), "functions": Counter(), "imports": Counter()}
         for path in paths:
             try:
                 tree = ast.parse((root / path).read_bytes())
@@ -74,10 +80,16 @@ class PythonAst:
                 continue
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef):
-                    types[(path, node.name)] += 1
+                    found["types"][(path, node.name)] += 1
                 elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    functions[(path, node.name)] += 1
-        return {"types": types, "functions": functions}
+                    found["functions"][(path, node.name)] += 1
+                elif isinstance(node, ast.Import):
+                    found["imports"].update((path, f"{alias.name}:") for alias in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    module = "." * node.level + (node.module or "")
+                    names = [f"{module}:{alias.name}" for alias in node.names]
+                    found["imports"].update((path, name) for name in names)
+        return found
 
 
 _JAVA = """
@@ -96,6 +108,10 @@ public class Scan {
     for (CompilationUnitTree u : t.parse()) {
       String f = u.getSourceFile().getName();
       new TreeScanner<Void, Void>() {
+        public Void visitImport(ImportTree n, Void v) {
+          System.out.println("imports\\t" + f + "\\t" + n.getQualifiedIdentifier());
+          return null;
+        }
         public Void visitClass(ClassTree n, Void v) {
           if (!n.getSimpleName().isEmpty())
             System.out.println("types\\t" + f + "\\t" + n.getSimpleName());
@@ -119,28 +135,21 @@ class Javac:
     name: str = "javac"
 
     def read(self, root: Path, paths: list[str]) -> Truth:
-        """Return classes and methods; constructors, nameless there, are left out."""
-        types: Counter[tuple[str, str]] = Counter()
-        functions: Counter[tuple[str, str]] = Counter()
+        """Return classes, methods and imports; constructors, nameless there, are left out."""
+        found: Truth = {"types": Counter(), "functions": Counter(), "imports": Counter()}
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "Scan.java"
             program.write_text(_JAVA)
             listed = Path(folder) / "files.txt"
             listed.write_text("\n".join(str(root / path) for path in paths))
-            done = subprocess.run(
-                ["java", str(program), str(listed)], capture_output=True, text=True, check=True
-            )
-        kind = ""
-        current: dict[str, str] = {}
+            quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+            command = ["java", *quick, str(program), str(listed)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
         for line in done.stdout.splitlines():
             kind, path, name = line.split("\t")
-            short = str(Path(path).relative_to(root))
-            if kind == "types":
-                types[(short, name)] += 1
-                current[short] = name
-            elif name != "<init>":
-                functions[(short, name)] += 1
-        return {"types": types, "functions": functions}
+            if name != "<init>":
+                found[kind][(str(Path(path).relative_to(root)), name)] += 1
+        return found
 
 
 @dataclass
@@ -175,7 +184,7 @@ class Ctags:
                 if name.startswith("__anon") or name.startswith("Anonymous"):
                     continue
                 key = (tag["path"], name.rpartition("::")[2])
-                if kind in _TYPES:
+                if kind in _TYPES and not (kind == "alias" and self.language == "PHP"):
                     found["types"][key] += 1
                 elif kind in _FUNCTIONS:
                     found["functions"][key] += 1

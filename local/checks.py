@@ -28,6 +28,7 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
     """Run every check, then the tests, whose closing line comes last; return the exit status."""
     ensure_browser()
     ensure_promtool()
+    ensure_typescript()
     programs = Path(sys.executable).parent
     env = {**os.environ, "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")])}
     failed = []
@@ -96,6 +97,21 @@ def ensure_promtool() -> None:
         program = Path(directory) / "usr" / "bin" / "promtool"
         if program.exists():
             shutil.copy(program, target)
+
+
+def ensure_typescript() -> None:
+    """Have the TypeScript compiler for the tests that compare with it, when we may install it.
+
+    Without it those tests fail and say what to install.
+    """
+    is_there = shutil.which("node") and Path("/usr/share/nodejs/typescript").is_dir()
+    if is_there or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    _say("Installing node-typescript for the tests that compare with its compiler.")
+    try:
+        _install(["node-typescript"])
+    except LocalError as error:
+        _say(str(error))
 
 
 def _fetch_package(name: str, directory: str) -> Path | None:
