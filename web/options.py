@@ -84,8 +84,9 @@ class Options(RequestBody):
     def told(self, type: ImportType, child_id: str) -> dict[str, Any]:
         """Return the options as the worker gets them, the password sealed to this import."""
         told = self.shown(type)
-        key = services().settings.public_key()
-        if self.password is not None and key is not None:
+        if self.password is None:
+            return told
+        if (key := services().settings.public_key()) is not None:
             told[PASSWORD] = seal(key, self.password.get_secret_value(), child_id)
         return told
 
