@@ -4,9 +4,11 @@ import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from jobs.bucket import FoundObject, source_key
 from jobs.errors import QueueUnavailable, StorageUnavailable
 from jobs.messages import decode_message
 from jobs.queue import (
@@ -17,7 +19,7 @@ from jobs.queue import (
     Rejection,
     SendOutcome,
 )
-from jobs.storage import Storage, StoredObject, source_key
+from jobs.storage import ListedObject, Storage, StoredObject
 
 
 @dataclass(eq=False)
@@ -81,6 +83,8 @@ class FakeStorage(Storage):
     #: child → the packed result that a worker stored before it died
     results: dict[str, bytes] = field(default_factory=dict)
     fails_at: int = 0
+    #: what clients have put themselves, by child
+    arrived: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._count = itertools.count(1)
@@ -100,10 +104,47 @@ class FakeStorage(Storage):
     def delete_source(self, key: str, version: str | None) -> None:
         self.keys.discard(key)
 
+    def arrive(self, child_id: str, content: bytes) -> None:
+        """A client's own PUT of a promised file."""
+        self.keys.add(source_key(child_id))
+        self.arrived[child_id] = content
+
+    def digest_of(self, child_id: str) -> str | None:
+        """Return the SHA-256 of a client's file that is there."""
+        there = source_key(child_id) in self.keys and child_id in self.arrived
+        return hashlib.sha256(self.arrived[child_id]).hexdigest() if there else None
+
+    def find_source(self, child_id: str) -> FoundObject | None:
+        digest = self.digest_of(child_id)
+        if digest is None:
+            return None
+        return FoundObject(version="v1", size_bytes=len(self.arrived[child_id]), sha256=digest)
+
+    def list_older_than(self, cutoff: datetime, *, after: str = "") -> Iterator[ListedObject]:
+        """Call every object old: the time in the key has to decide."""
+        for key in sorted(self.keys):
+            if key > after:
+                yield ListedObject(key, 1, cutoff - timedelta(hours=1))
+
+    def list_keys(self, prefix: str) -> Iterator[str]:
+        return (key for key in sorted(self.keys) if key.startswith(prefix))
+
+    def delete(self, key: str) -> int:
+        self.keys.discard(key)
+        if "/results/" in key:
+            self.results.pop(key.split("/")[1], None)
+        return 1
+
+    def store_result_as(self, child_id: str, digest: str) -> None:
+        """Let a result object of this digest be there."""
+        self.keys.add(f"imports/{child_id}/results/1-{digest}")
+
     def store_result(self, child_id: str, packed: bytes) -> str:
         """Do a worker's put_result; return the digest."""
         self.results[child_id] = packed
-        return hashlib.sha256(packed).hexdigest()
+        digest = hashlib.sha256(packed).hexdigest()
+        self.store_result_as(child_id, digest)
+        return digest
 
     def list_results(self, child_id: str) -> Iterator[tuple[str, str, int]]:
         if packed := self.results.get(child_id):

@@ -316,7 +316,7 @@ def _i11(rows: Mapping[str, Row], keys: list[str], drained: bool) -> Iterator[st
         fresh = fresh and row.child.get("source_expired_at") is None
         if drained and fresh and row.child["object_key"] not in stored:
             yield f"I11 {row.id}: its source object is gone"
-        if row.child["status"] == "completed" and fresh:
+        if row.child["status"] == "completed" and not row.child["result_expired_at"]:
             prefix, digest = f"imports/{row.id}/results/", row.child["result_sha256"]
             if not any(k.startswith(prefix) and k.endswith(str(digest)) for k in stored):
                 yield f"I11 {row.id}: its result object is gone"

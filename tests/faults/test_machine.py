@@ -26,8 +26,7 @@ from pydantic import SecretStr
 from jobs.errors import QueueUnavailable, StorageUnavailable
 from jobs.messages import JobMessage, encode_message
 from jobs.queue import OutgoingMessage
-from models import cancellations, outbox, redrives, transitions, verdicts
-from models.errors import Conflict, NotFound
+from models import outbox, transitions, verdicts
 from models.outbox import Claimed
 from models.states import ImportType
 from models.transitions import Applied
@@ -39,6 +38,7 @@ from scheduler.sweeper import Sweeper
 from tests.builders import ALICE, BOB, change, rows
 from tests.faults.fakes import FakeQueue, FakeStorage, Message
 from tests.faults.invariants import TERMINAL, Row, Witness, read_rows, violations
+from tests.faults.machine_keeping import EXTENSION, Keeping
 from tests.faults.machine_parts import (
     CI,
     DEEDS,
@@ -53,17 +53,17 @@ from tests.faults.machine_parts import (
     finished,
     machine_runs,
 )
+from tests.faults.machine_people import People
 from web.errors import WebError
 from web.intake import Upload, accept
 from web.multipart_form import IncomingFile
 
 SUBJECTS = (ALICE, BOB)
-EXTENSION = {ImportType.PAGE_IMPORT: "txt", ImportType.CODE2DES: "py"}
 pick = st.integers(0, 999)
 two = st.integers(0, 1)
 
 
-class Torikomi(RuleBasedStateMachine):
+class Torikomi(Keeping, People, RuleBasedStateMachine):
     """Everything that can happen, one small step at a time."""
 
     def __init__(self, database_url: str) -> None:
@@ -73,6 +73,7 @@ class Torikomi(RuleBasedStateMachine):
         self.dispatchers = [Dispatcher(self.queue, Breaker(), options, Event()) for _ in range(2)]
         self.sweeper = Sweeper(self.queue, options)
         self.dead_letters = DeadLetters(self.queue, self.storage)
+        self.begin_keeping(options)
         self.hands = [Hand(), Hand()]
         self.accepted: list[tuple[str, str, ImportType]] = []
         self.batches: list[tuple[str, str]] = []
@@ -139,74 +140,6 @@ class Torikomi(RuleBasedStateMachine):
         self.batches.append((subject, answer["batch_id"]))
         named = "import_id" if kind is ImportType.PAGE_IMPORT else "code2des_id"
         self.accepted += [(subject, item[named], kind) for item in answer["items"]]
-
-    @deed(number=pick, stranger=st.booleans())
-    def cancel(self, number: int, stranger: bool) -> None:
-        if not self.accepted:
-            return
-        subject, child_id, kind = chosen(self.accepted, number)
-        live = self._state(child_id) not in TERMINAL
-        if self.known[child_id].item["deleted_at"]:
-            return
-        if stranger:
-            with pytest.raises(NotFound):
-                cancellations.cancel_import("a stranger", kind, child_id)
-        elif live:
-            cancellations.cancel_import(subject, kind, child_id)
-        else:
-            with pytest.raises(Conflict):
-                cancellations.cancel_import(subject, kind, child_id)
-
-    @deed(number=pick)
-    def cancel_a_batch(self, number: int) -> None:
-        if found := chosen(self.batches, number):
-            with suppress(Conflict):
-                cancellations.cancel_batch(*found)
-
-    @deed(number=pick)
-    def delete_a_batch(self, number: int) -> None:
-        if number % 4 == 0 and (found := chosen(self.batches, number)):
-            self.batches.remove(found)
-            cancellations.delete_batch(*found)
-
-    @deed(number=pick, how=st.sampled_from(["redrive", "retry"]))
-    def a_person_tries_again(self, number: int, how: str) -> None:
-        if not self.accepted:
-            return
-        subject, child_id, kind = chosen(self.accepted, number)
-        before = self.known[child_id]
-        allowed = before.state == "failed" and before.item["deleted_at"] is None
-        try:
-            if how == "redrive":
-                redrives.redrive(child_id, actor=subject)
-            else:
-                redrives.retry_import(subject, kind, child_id)
-        except (Conflict, NotFound):
-            assert not allowed
-            return
-        assert allowed
-        self.redriven.add(child_id)
-
-    @deed(number=pick)
-    def a_person_tries_a_batch_again(self, number: int) -> None:
-        if found := chosen(self.batches, number):
-            failed = {
-                child_id
-                for child_id, row in self.known.items()
-                if row.item["batch_id"] == found[1] and row.state == "failed"
-            }
-            try:
-                assert redrives.retry_batch(*found) == len(failed)
-            except Conflict:
-                assert not failed
-            self.redriven |= failed
-
-    @deed(number=pick)
-    def an_operator_gives_up(self, number: int) -> None:
-        if found := chosen(self.accepted, number):
-            live = self._state(found[1]) not in TERMINAL
-            done = verdicts.fail(found[2], found[1], code="failed_by_operator", message="no")
-            assert done == live
 
     @deed(weight=3, who=two, limit=st.integers(1, 4))
     def claim(self, who: int, limit: int) -> None:
@@ -341,6 +274,8 @@ class Torikomi(RuleBasedStateMachine):
         self, kind: ImportType, child_id: str, event: str, run: int | None, digest: str = "d"
     ) -> Applied:
         before = self.known[child_id]
+        if event == "completed":
+            self.storage.store_result_as(child_id, digest * 64)
         answer = transitions.apply_report(
             type=kind,
             child_id=child_id,
@@ -435,6 +370,7 @@ class Torikomi(RuleBasedStateMachine):
             only_accepted=True,
             sent=self.queue.sent,
             sends={child_id: len(bodies) for child_id, bodies in self.queue.sent.items()},
+            objects=self.objects(),
         )
         assert violations(rows, witness, drained=False, rows=found) == []
         for child_id, before in self.known.items():
@@ -448,7 +384,7 @@ class Torikomi(RuleBasedStateMachine):
             kept = ("completed_at", "result_sha256", "error_code", "error_message", "run", "status")
             assert now.state == before.state, "a terminal state changed"
             assert [now.child[k] for k in kept] == [before.child[k] for k in kept]
-            assert now.results == before.results
+            assert now.results == ([] if now.child["result_expired_at"] else before.results)
         elif now.child["run"] == before.child["run"]:
             assert now.item["dispatch_attempts"] >= before.item["dispatch_attempts"]
             assert now.item["dispatched_at"] or not before.item["dispatched_at"]
@@ -457,11 +393,11 @@ class Torikomi(RuleBasedStateMachine):
         try:
             self._drain()
             self.the_invariants_hold()
-            assert violations(rows, drained=True) == []
+            assert violations(rows, Witness(objects=self.objects()), drained=True) == []
         finally:
             for dispatcher in self.dispatchers:
                 dispatcher.close()
-            for table in ("batch", "idempotency_key", "process_status"):
+            for table in ("batch", "idempotency_key", "process_status", "upload"):
                 change(f"DELETE FROM {table}")
 
     def _drain(self) -> None:
