@@ -22,11 +22,17 @@ CHECKS = (
 #: Most tests wait for a process or a server: two at a time, a file's tests in one process.
 EVERYTHING = ("-n", "2", "--dist", "loadfile")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+#: what tesseract has to have learnt → its package
+_LANGUAGES = {
+    "eng": "tesseract-ocr-eng",
+    "jpn": "tesseract-ocr-jpn",
+    "jpn_vert": "tesseract-ocr-jpn-vert",
+}
 
 
 def run_checks(pytest_arguments: Sequence[str]) -> int:
     """Run every check, then the tests, whose closing line comes last; return the exit status."""
-    ensure_browser()
+    ensure_programs()
     ensure_promtool()
     ensure_typescript()
     programs = Path(sys.executable).parent
@@ -59,11 +65,12 @@ def _run(command: Sequence[str], env: Mapping[str, str]) -> int:
             signal.signal(number, handler)
 
 
-def ensure_browser() -> None:
-    """Have a real Chromium and a Japanese font for the browser tests, or say what is missing."""
+def ensure_programs() -> None:
+    """Have a real Chromium, a Japanese font and tesseract for the tests, or say what is missing."""
     missing = [] if any(map(shutil.which, _BROWSERS)) else ["chromium"]
     if not _has_japanese_font():
         missing.append("fonts-ipafont-gothic")
+    missing += _missing_recognition()
     if not missing:
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
@@ -72,7 +79,7 @@ def ensure_browser() -> None:
             f"`sudo apt-get install {' '.join(missing)}` (or your system's packages of it) "
             "and try again."
         )
-    _say(f"Installing {' and '.join(missing)} for the browser tests.")
+    _say(f"Installing {' and '.join(missing)} for the tests.")
     _install(missing)
 
 
@@ -127,6 +134,15 @@ def _has_japanese_font() -> bool:
         return False
     found = subprocess.run(["fc-list", ":lang=ja"], capture_output=True, check=False)
     return bool(found.stdout.strip())
+
+
+def _missing_recognition() -> list[str]:
+    """Return the packages that reading scanned Japanese pages lacks."""
+    if not shutil.which("tesseract"):
+        return ["tesseract-ocr", *_LANGUAGES.values()]
+    listed = subprocess.run(["tesseract", "--list-langs"], capture_output=True, check=False)
+    known = listed.stdout.decode(errors="replace").split()
+    return [package for name, package in _LANGUAGES.items() if name not in known]
 
 
 def _install(packages: Sequence[str]) -> None:

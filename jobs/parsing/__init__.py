@@ -19,7 +19,7 @@ from typing import Any
 from jobs.parsing.errors import PARSER_VERSION, ParseError
 from jobs.parsing.page_import.formats import PAINTERS
 
-__all__ = ["DRAWN", "PARSER_VERSION", "ParseError", "draw", "parse", "preload", "scan"]
+__all__ = ["DRAWN", "PARSER_VERSION", "ParseError", "draw", "machine", "parse", "preload", "scan"]
 
 #: the detected types whose pages can be drawn
 DRAWN = frozenset(PAINTERS)
@@ -88,6 +88,12 @@ def scan(path: Path, *, file_name: str, options: Mapping[str, Any], number: int)
 def preload(type: str) -> None:
     """Import every library that `type` may need, so that forked children start warm."""
     _reader(type).preload()
+
+
+def machine() -> dict[str, str | None]:
+    """Return what the parsers found on this machine and would miss without."""
+    fonts: Any = importlib.import_module("jobs.parsing.page_import.pdf_fonts")
+    return {"japanese_font": fonts.japanese_font()}
 
 
 def _reader(type: str) -> Any:  # a module with read() and preload(), named in READERS

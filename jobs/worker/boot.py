@@ -27,6 +27,7 @@ from jobs.worker import alive, walls
 from jobs.worker.actors import declare_actors
 from jobs.worker.broker import LeasedBroker
 from jobs.worker.drawing import Drawing
+from jobs.worker.equipment import find_recognition, note_japanese_font
 from jobs.worker.gate import Gate
 from jobs.worker.patience import Patience
 from jobs.worker.reading import Reader
@@ -166,6 +167,7 @@ class Process:
             secret.write_text("a parser must not read this")
             tested = self._sandbox.self_test(secret)
         log.info("sandbox_tested", walls=tested.walls, parser_version=tested.parser_version)
+        note_japanese_font(tested.japanese_font)
         if not set(tested.walls) - {"rlimits"}:
             raise RefusedToStart(
                 "This machine offers none of seccomp, Landlock and namespaces, and files are not "
@@ -261,7 +263,14 @@ class Process:
         return Runner(
             storage,
             self._reporter,
-            Reader(self._sandbox, drawing, patience, self._stop, touch=self._touch),
+            Reader(
+                self._sandbox,
+                drawing,
+                find_recognition(self._sandbox, self._temp_root, patience, settings),
+                patience,
+                self._stop,
+                touch=self._touch,
+            ),
             self._temp_root,
             patience,
             self._stop,

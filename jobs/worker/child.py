@@ -31,6 +31,8 @@ _BUFFER_BYTES = 256 * 1024
 _TRACE_CHARACTERS = 3000
 #: A drawing child ends by itself before the kernel ends it.
 _DRAWING_SHARE = 0.9
+#: One thread: its share of the machine is one core.
+_PROGRAM_ENVIRONMENT = MappingProxyType({"OMP_THREAD_LIMIT": "1", "LC_ALL": "C"})
 _NO_ROOM = "images_limited: the pictures of the first pages fill the room there is."
 
 #: The machine's trouble, not the file's: the message is left for another try.
@@ -43,11 +45,14 @@ def run(request: Mapping[str, Any], parsers: ModuleType, descriptors: list[int])
     try:
         _arrange(*descriptors)
         limits = walls.Limits(**request["limits"])
-        up = walls.enclose(limits, [Path(path) for path in request["readable"]])
+        program = Path(request["program"]) if "program" in request else None
+        up = walls.enclose(limits, [Path(path) for path in request["readable"]], program)
         if "self_test" in request:
             verdict = self_test(up, request)
         elif not set(request["walls"]) <= set(up):
             verdict = {"verdict": "machine", "message": "a wall of the sandbox did not stand"}
+        elif program is not None:
+            _become(program, request)
         else:
             verdict = _work(request, parsers)
         _say(verdict)
@@ -127,7 +132,27 @@ def _draw(request: Mapping[str, Any], parsers: ModuleType, output: BinaryIO) -> 
             pictures.write_picture(output, page.number, page.data)
 
 
-_DEEDS = MappingProxyType({"parse": _parse, "draw": _draw})
+def _scan(request: Mapping[str, Any], parsers: ModuleType, output: BinaryIO) -> None:
+    output.write(
+        parsers.scan(
+            Path(request["path"]),
+            file_name=request["file_name"],
+            options=request["options"],
+            number=request["number"],
+        )
+    )
+
+
+_DEEDS = MappingProxyType({"parse": _parse, "draw": _draw, "scan": _scan})
+
+
+def _become(program: Path, request: Mapping[str, Any]) -> NoReturn:
+    """Turn into another program that reads a file and writes the output; keep all walls."""
+    os.dup2(os.open(request["path"], os.O_RDONLY), 0)
+    os.dup2(_OUTPUT, 1)
+    os.closerange(_OUTPUT, 128)
+    arguments = [str(program), *request["arguments"]]
+    os.execve(program, arguments, dict(_PROGRAM_ENVIRONMENT))  # noqa: S606 - no shell is wanted
 
 
 def self_test(up: list[str], request: Mapping[str, Any]) -> dict[str, Any]:

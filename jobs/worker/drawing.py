@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import structlog
 
+from jobs.parsing.page_import.document import wanted_pages
 from jobs.storage import Storage
 from jobs.worker.errors import Interrupted, SandboxLost
 from jobs.worker.merging import Additions
 from jobs.worker.patience import Patience
 from jobs.worker.pictures import MEDIA_TYPE, PageFlaw, PagePicture, read_records
-from jobs.worker.sandbox import ParseJob, Sandbox
+from jobs.worker.sandbox import ParseJob, Sandbox, Watch
 
 #: Pages that may kill their child before the rest go without pictures.
 _MAX_LOST_CHILDREN = 3
@@ -29,21 +29,12 @@ _MAX_LOST_CHILDREN = 3
 _UPLOADS = 4
 _TOGETHER = 32
 _HEAD_BYTES = 8 * 1024 * 1024
-#: One part in so many of the progress is the text's.
-TEXT_SHARE = 10
+_MAX_PAGES = 100_000
 
 _LOST = "image_failed: no picture of this page could be made."
 _LIMITED = "images_limited: pages from {first} on have no pictures; making them took too long."
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Watch:
-    """How a job is followed from outside while it runs."""
-
-    on_progress: Callable[[int, int | None], None]
-    should_stop: Callable[[], bool]
 
 
 class Drawing:
@@ -62,13 +53,14 @@ class Drawing:
 
         Raises Interrupted when the watch says stop, LeaveMessage when S3 stays away.
         """
-        detected, pages = read_head(lines)
-        work = _Work(self._storage, self._patience, import_id, watch, pages)
+        detected, count = read_head(lines)
+        numbers = wanted_pages(job.options).among(count)
+        work = _Work(self._storage, self._patience, import_id, watch, numbers)
         if job.options.get("images") is False or not self._sandbox.can_draw(detected):
             return work.additions
         deadline = time.monotonic() + self._seconds
         lost = 0
-        while (first := work.reached + 1) <= pages:
+        while (first := work.next_page()) is not None:
             left = deadline - time.monotonic()
             if left < 1 or lost > _MAX_LOST_CHILDREN:
                 work.additions.warn(0, _LIMITED.format(first=first))
@@ -78,20 +70,15 @@ class Drawing:
             lost += 1
             if time.monotonic() < deadline:
                 work.pass_over()
-        log.info("pages_drawn", pictures=len(work.additions.keys), pages=pages, lost=lost)
+        log.info("pages_drawn", pictures=len(work.additions.keys), pages=len(numbers), lost=lost)
         return work.additions
 
     def _child(self, job: ParseJob, first: int, seconds: float, work: _Work) -> bool:
         """Draw from page `first` on in one child; False when the child was lost on the way."""
 
         def draw() -> tuple[Path, bool]:
-            path, failure = self._sandbox.draw(
-                job,
-                first=first,
-                seconds=seconds,
-                on_progress=work.note,
-                should_stop=work.watch.should_stop,
-            )
+            watch = Watch(on_progress=work.watch.on_progress, should_stop=work.watch.should_stop)
+            path, failure = self._sandbox.draw(job, first=first, seconds=seconds, watch=watch)
             return path, failure is None
 
         try:
@@ -108,25 +95,26 @@ class _Work:
     """What is made of one document so far."""
 
     def __init__(
-        self, storage: Storage, patience: Patience, import_id: str, watch: Watch, pages: int
+        self, storage: Storage, patience: Patience, import_id: str, watch: Watch, numbers: list[int]
     ) -> None:
         self._storage = storage
         self._patience = patience
         self._import_id = import_id
-        self._pages = pages
+        self._numbers = numbers
         self.watch = watch
         self.additions = Additions()
         self.reached = 0
 
-    def note(self, done: int, _total: int | None) -> None:
-        """Pass the progress on, in pages of the document, after the share of the text."""
-        text = self._pages // TEXT_SHARE
-        self.watch.on_progress(text + done * (self._pages - text) // self._pages, self._pages)
+    def next_page(self) -> int | None:
+        """Return the first page that has not had its turn."""
+        return next((number for number in self._numbers if number > self.reached), None)
 
     def pass_over(self) -> None:
         """Give up the next page."""
-        self.reached += 1
-        self.additions.warn(self.reached, _LOST)
+        number = self.next_page()
+        if number is not None:
+            self.reached = number
+            self.additions.warn(number, _LOST)
 
     def keep(self, records: Iterator[PagePicture | PageFlaw]) -> None:
         """Store pictures and note what they add, some at a time."""
@@ -140,7 +128,8 @@ class _Work:
             while chunk := list(islice(records, _TOGETHER)):
                 if self.watch.should_stop():
                     raise Interrupted("stopped while pictures were stored")
-                known = [record for record in chunk if record.number <= self._pages]
+                last = self._numbers[-1]
+                known = [record for record in chunk if record.number <= last]
                 pictures = [record for record in known if isinstance(record, PagePicture)]
                 list(pool.map(put, pictures))
                 self._note_all(known)
@@ -173,6 +162,6 @@ def read_head(lines: Path) -> tuple[object, int]:
     try:
         document = json.loads(line)["document"]
         pages = document["page_count"]
-        return document["detected_type"], pages if type(pages) is int else 0
+        return document["detected_type"], min(pages, _MAX_PAGES) if type(pages) is int else 0
     except (ValueError, TypeError, KeyError, RecursionError):
         return None, 0

@@ -17,7 +17,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
 _CREATE_VERSION = 1
 
-_READ_FILE, _READ_DIR = 1 << 2, 1 << 3
+_EXECUTE, _READ_FILE, _READ_DIR = 1, 1 << 2, 1 << 3
 #: ABI version → the highest file right it knows (a right handled but never granted is refused).
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _NET_BIND_AND_CONNECT = 0b11
@@ -31,9 +31,10 @@ def version() -> int:
     return max(_syscall(_CREATE_RULESET, None, 0, _CREATE_VERSION), 0)
 
 
-def restrict(readable: Iterable[Path]) -> None:
+def restrict(readable: Iterable[Path], executable: Iterable[Path] = ()) -> None:
     """Leave this process nothing of the file system but reading `readable`, files or trees.
 
+    `executable` are files that it may also run.
     Descriptors already open stay usable. Needs no_new_privs. Raises OSError when the kernel
     refuses; paths that do not exist are passed over.
     """
@@ -44,7 +45,9 @@ def restrict(readable: Iterable[Path]) -> None:
     ruleset = _checked(_syscall(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
         for path in readable:
-            _allow_reading(ruleset, path)
+            _allow(ruleset, path, _READ_FILE | _READ_DIR)
+        for path in executable:
+            _allow(ruleset, path, _READ_FILE | _EXECUTE)
         _checked(_syscall(_RESTRICT_SELF, ruleset, 0))
     finally:
         os.close(ruleset)
@@ -59,13 +62,14 @@ def _attributes(abi: int) -> bytes:
     return struct.pack("<QQQ", rights, _NET_BIND_AND_CONNECT, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
 
 
-def _allow_reading(ruleset: int, path: Path) -> None:
+def _allow(ruleset: int, path: Path, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        rights = _READ_FILE | _READ_DIR if path.is_dir() else _READ_FILE
+        if not path.is_dir():
+            rights &= ~_READ_DIR
         rule = struct.pack("<Qi", rights, descriptor)
         _checked(_syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0))
     finally:

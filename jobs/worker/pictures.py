@@ -19,6 +19,7 @@ MAX_SIDE = 1_600
 MAX_PICTURE_BYTES = 4 * 1024 * 1024
 MAX_PICTURES = 2_000
 _MAX_REASON_BYTES = 400
+_MAX_NUMBER = 1_000_000
 
 _HEAD = struct.Struct(">4sII")
 _MAGIC, _FLAW = b"PIC1", b"NOT1"
@@ -63,11 +64,11 @@ def write_flaw(output: BinaryIO, number: int, reason: str) -> None:
 def read_records(path: Path, *, first: int) -> Iterator[PagePicture | PageFlaw]:
     """Yield what is good from the start of the file, pages from `first` on and rising.
 
-    Ends at the first record that is cut off or none.
+    Ends at the first record that is cut off or none, and where there are too many.
     """
     after = first - 1
     with path.open("rb") as file:
-        while True:
+        for _ in range(MAX_PICTURES + 1):
             head = file.read(_HEAD.size)
             if len(head) < _HEAD.size:
                 return
@@ -84,7 +85,7 @@ def read_records(path: Path, *, first: int) -> Iterator[PagePicture | PageFlaw]:
 def _is_in_order(kind: bytes, number: int, after: int) -> bool:
     if kind == _FLAW and number == 0:
         return True
-    return kind in (_MAGIC, _FLAW) and after < number <= MAX_PICTURES
+    return kind in (_MAGIC, _FLAW) and after < number <= _MAX_NUMBER
 
 
 def _record(kind: bytes, number: int, data: bytes) -> PagePicture | PageFlaw:

@@ -162,15 +162,16 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def install() -> None:
+def install(*, may_execute: bool = False) -> None:
     """Filter this process from here on, and everything it may start. Cannot be undone.
 
+    With `may_execute` it may turn into another program, under the same filter.
     Raises OSError when the kernel refuses or there is no filter for this machine. Call it when
     single-threaded.
     """
     if platform.machine() not in _AUDIT_ARCH:
         raise OSError(errno.ENOSYS, "no filter for this machine")
-    code = build(platform.machine(), os.getpid())
+    code = build(platform.machine(), os.getpid(), may_execute=may_execute)
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))
@@ -178,7 +179,7 @@ def install() -> None:
     _prctl(libc, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))
 
 
-def build(machine: str, pid: int) -> bytes:
+def build(machine: str, pid: int, *, may_execute: bool = False) -> bytes:
     """Return the BPF program for a machine and the process that will run under it."""
     column = list(_AUDIT_ARCH).index(machine)
     eperm, enosys = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
@@ -190,8 +191,8 @@ def build(machine: str, pid: int) -> bytes:
     ]
     if machine == "x86_64":
         code += [_step(_JUMP_AT_LEAST, 0, 1, _X32_BIT), _step(_RETURN, 0, 0, eperm)]
-    for numbers in DENIED.values():
-        if numbers[column] is not None:
+    for name, numbers in DENIED.items():
+        if numbers[column] is not None and not (may_execute and name == "execve"):
             code += _answer(numbers[column], eperm)
     # glibc falls back to clone(), whose flags a filter can see.
     code += _answer(_CLONE3, enosys)

@@ -29,7 +29,8 @@ _OPEN_FILES = 64
 #: After SIGXCPU a parser that ignores it lives for this long.
 _CPU_GRACE_SECONDS = 1
 
-#: What a parser may read besides Python itself: shared libraries, fonts, time zones, randomness.
+#: What a parser may read besides Python itself: shared libraries, fonts, time zones,
+#: what text recognition has learnt, randomness.
 _SYSTEM_PATHS = (
     "/usr/lib",
     "/usr/lib64",
@@ -41,10 +42,17 @@ _SYSTEM_PATHS = (
     "/usr/share/fonts",
     "/usr/local/share/fonts",
     "/usr/share/zoneinfo",
+    "/usr/share/tesseract-ocr",
+    "/usr/share/tesseract",
+    "/usr/share/tessdata",
+    "/usr/local/share/tessdata",
     "/etc/localtime",
     "/dev/null",
     "/dev/urandom",
 )
+
+#: What the kernel runs first for a program with shared libraries.
+_LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +92,10 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
-def enclose(limits: Limits, readable: Iterable[Path]) -> list[str]:
+def enclose(limits: Limits, readable: Iterable[Path], program: Path | None = None) -> list[str]:
     """Put up every wall this kernel has around the calling child; return the names of those up.
 
+    With a `program` the child may turn into it, and into nothing else where Landlock stands.
     Call it single-threaded, with only the descriptors open that the child may keep.
     """
     _limit_resources(limits)
@@ -99,14 +108,18 @@ def enclose(limits: Limits, readable: Iterable[Path]) -> list[str]:
     paths = [*python_paths(), *map(Path, _SYSTEM_PATHS), *readable]
     put_up: Callable[[], None]
     for name, put_up in (
-        ("landlock", partial(landlock.restrict, paths)),
-        ("seccomp", seccomp.install),
+        ("landlock", partial(landlock.restrict, paths, _executable(program))),
+        ("seccomp", partial(seccomp.install, may_execute=program is not None)),
     ):
         # A kernel without it says so here; the self-test decides whether that is enough.
         with suppress(OSError):
             put_up()
             up.append(name)
     return up
+
+
+def _executable(program: Path | None) -> list[Path]:
+    return [] if program is None else [program, *map(Path, _LOADERS)]
 
 
 def python_paths() -> list[Path]:

@@ -25,6 +25,10 @@ class ParseError(Exception):
     message: str
 
 
+def machine() -> dict[str, str | None]:
+    return {"japanese_font": None}
+
+
 def preload(type_name: str) -> None:
     """Nothing heavy here."""
 

@@ -33,7 +33,7 @@ READERS: Mapping[str, str] = {
     "bmp": f"{_HERE}.images",
 }
 
-#: type → module that draws its pages: `page_count(source)`, `draw(source, first, last)`,
+#: type → module that draws its pages: `page_count(source)`, `draw(source, numbers)`,
 #: `scan(source, number, side)`
 PAINTERS: Mapping[str, str] = {
     "pdf": f"{_HERE}.pdf_pictures",

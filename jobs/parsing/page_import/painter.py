@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,18 +42,19 @@ def draw(
         if source is None:
             return
         painter = importlib.import_module(PAINTERS[source.detected_type])
-        total = painter.page_count(source)
-        last = min(total, MAX_PICTURES)
-        for drawn in painter.draw(source, first, last):
+        wanted = source.wanted.among(painter.page_count(source))
+        last = max(wanted[:MAX_PICTURES], default=0)
+        numbers = [number for number in wanted if first <= number <= last]
+        for drawn in painter.draw(source, numbers):
             yield drawn
-            progress(drawn.number, last)
+            progress(bisect_right(wanted, drawn.number), len(wanted))
             try:
                 budget.check()
             except ParseError:
                 last = drawn.number
                 break
-        if last < total:
-            yield Flaw(0, f"images_limited: only the first {last} of {total} pages have pictures.")
+        if wanted and last < wanted[-1]:
+            yield Flaw(0, f"images_limited: pages after page {last} have no pictures.")
 
 
 def scan(path: Path, *, file_name: str, options: Mapping[str, Any], number: int) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+from PIL import ImageFont
 
 #: where pdfium looks on Linux
 FONT_FOLDERS = (
@@ -27,22 +28,42 @@ _JAPANESE = re.compile(
 #: fonts that pdfium brings along
 _STANDARD = re.compile(r"Helvetica|Times|Courier|Symbol|ZapfDingbats|Arial")
 _MAX_OBJECTS = 2_000
+#: a letter, and a place that no font fills
+_KANA, _NOWHERE = "あ", "\U0010ffff"
+
+
+def has_japanese_font() -> bool:
+    """Say whether the machine has a Japanese font."""
+    return japanese_font() is not None
 
 
 @lru_cache(maxsize=1)
-def has_japanese_font() -> bool:
-    """Say whether the machine has a Japanese font; looked up once a process."""
-    return contains_japanese_font(FONT_FOLDERS)
+def japanese_font() -> str | None:
+    """Return the file of a Japanese font of this machine; looked up once a process."""
+    return find_japanese_font(FONT_FOLDERS)
 
 
-def contains_japanese_font(folders: Iterable[Path]) -> bool:
-    """Say whether a font file below `folders` has the name of a Japanese font."""
-    return any(
-        _JAPANESE.search(path.name)
-        for folder in folders
-        for path in folder.rglob("*")
-        if path.suffix.lower() in (".ttf", ".otf", ".ttc")
+def find_japanese_font(folders: Iterable[Path]) -> str | None:
+    """Return a font file below `folders` that has a Japanese name and really draws kana."""
+    return next(
+        (
+            str(path)
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.suffix.lower() in (".ttf", ".otf", ".ttc")
+            and _JAPANESE.search(path.name)
+            and _draws_kana(path)
+        ),
+        None,
     )
+
+
+def _draws_kana(path: Path) -> bool:
+    try:
+        font = ImageFont.truetype(str(path), 32)
+        return bytes(font.getmask(_KANA)) != bytes(font.getmask(_NOWHERE))
+    except (OSError, ValueError):
+        return False
 
 
 def uses_outside_font(page: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -24,11 +24,11 @@ def page_count(source: Source) -> int:
     return count
 
 
-def draw(source: Source, first: int, last: int) -> Iterator[Picture | Flaw]:
-    """Yield the pictures of pages `first` to `last`. Raises ParseError."""
+def draw(source: Source, numbers: Sequence[int]) -> Iterator[Picture | Flaw]:
+    """Yield the pictures of some pages, in order. Raises ParseError."""
     pdf = _open(source)
-    for number in range(first, last + 1):
-        if number % REOPEN_PAGES == 0:
+    for done, number in enumerate(numbers, start=1):
+        if done % REOPEN_PAGES == 0:
             pdf.close()
             pdf = _open(source)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,9 +37,9 @@ def page_count(source: Source) -> int:
         raise ParseError("file_corrupt", "The image cannot be decoded.") from error
 
 
-def draw(source: Source, first: int, last: int) -> Iterator[Picture | Flaw]:
-    """Yield the pictures of the images `first` to `last` of the file."""
-    for number in range(first, last + 1):
+def draw(source: Source, numbers: Sequence[int]) -> Iterator[Picture | Flaw]:
+    """Yield the pictures of some images of the file, in order."""
+    for number in numbers:
         try:
             yield encode(scan(source, number, MAX_SIDE), number)
         except (TooLarge, MemoryError):

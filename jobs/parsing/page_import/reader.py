@@ -65,4 +65,4 @@ def preload() -> None:
     for module in sorted({*READERS.values(), *PAINTERS.values()}):
         importlib.import_module(module)
     importlib.import_module("jobs.parsing.page_import.painter").preload()
-    importlib.import_module("jobs.parsing.page_import.pdf_fonts").has_japanese_font()
+    importlib.import_module("jobs.parsing.page_import.pdf_fonts").japanese_font()

@@ -10,7 +10,7 @@ import pypdfium2 as pdfium
 import pytest
 
 from jobs.parsing import ParseError
-from jobs.parsing.page_import.pdf_fonts import contains_japanese_font, uses_outside_font
+from jobs.parsing.page_import.pdf_fonts import find_japanese_font, japanese_font, uses_outside_font
 from tests.jobs.parsing.pdf_files import pdf, text
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,9 +143,12 @@ def test_one_bad_page_is_a_warning_and_the_others_are_read(imported):
 
 
 def test_a_missing_japanese_font_would_be_seen(tmp_path, corpus):
-    assert not contains_japanese_font([tmp_path, tmp_path / "none"])
     (tmp_path / "ipam.ttf").touch()
-    assert contains_japanese_font([tmp_path])
+    assert find_japanese_font([tmp_path, tmp_path / "none"]) is None
+    found = japanese_font()
+    assert found is not None
+    (tmp_path / "gothic.ttf").symlink_to(found)
+    assert find_japanese_font([tmp_path]) == str(tmp_path / "gothic.ttf")
     with pdfium.PdfDocument(corpus("pdf/noembed-sjis.pdf")) as document:
         assert uses_outside_font(document[0])
     with pdfium.PdfDocument(corpus("pdf/jsverb.pdf")) as document:

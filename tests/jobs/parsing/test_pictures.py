@@ -84,6 +84,12 @@ def test_drawing_goes_on_where_it_is_told_to(tmp_path):
     assert [one.number for one in drawn(content, tmp_path, first=3)] == [3, 4]
 
 
+def test_only_the_pages_asked_for_are_drawn(tmp_path):
+    content = (FILES / "pdf" / "jsverb.pdf").read_bytes()
+
+    assert [one.number for one in drawn(content, tmp_path, pages="2,4-")] == [2, 4]
+
+
 def test_japanese_text_in_a_font_that_is_not_embedded_is_seen(tmp_path):
     blank, written = drawn(
         pdf(b"", text("H", 20, 400, "日本語の文字", 48), media=b"0 0 400 500"), tmp_path
@@ -208,7 +214,7 @@ def test_drawing_ends_when_its_time_is_used_up(tmp_path):
     )
 
     assert [one.number for one in found] == [1, 0]
-    assert found[1].reason.startswith("images_limited: only the first 1 of 40 pages")
+    assert found[1].reason.startswith("images_limited: pages after page 1 have no pictures")
 
 
 @pytest.mark.parametrize("content", [b"plain text", b"a,b\n1,2\n"])

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from jobs.worker import pictures
-from jobs.worker.drawing import Drawing, Watch
+from jobs.worker.drawing import Drawing
 from jobs.worker.errors import Interrupted
 from jobs.worker.merging import Additions, merge
 from jobs.worker.patience import Patience
 from jobs.worker.pictures import PageFlaw, PagePicture, read_records, webp_size
-from jobs.worker.sandbox import ParseJob, Sandbox
+from jobs.worker.sandbox import ParseJob, Sandbox, Watch
 from jobs.worker.walls import Limits
 from tests.jobs.hostile import webp
 

@@ -10,6 +10,7 @@ from jobs.results import read_result
 from jobs.worker.pictures import webp_size
 from tests.jobs.conftest import Account, Room, eventually, make_account, make_web, make_workers
 from tests.jobs.parsing.conftest import FILES
+from tests.jobs.worker.test_recognition import paper
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,27 @@ def test_a_broken_photograph_is_taken_in_with_a_warning(reading, tmp_path):
     assert "image" not in page
     assert any(warning.startswith("image_failed") for warning in page["warnings"])
     assert stored(account, import_id) == {}
+
+
+def test_a_scan_is_read_by_the_worker_with_picture_and_text(reading, tmp_path):
+    account, web = reading.account, reading.web
+    buffer = io.BytesIO()
+    paper().save(buffer, "TIFF")
+    import_id = account.send(account.store(buffer.getvalue()))
+
+    result = eventually(lambda: web.ended.get(import_id), seconds=90).result
+
+    (page,) = pages_of(account, import_id, result, tmp_path / "result")
+    assert "画像だけ" in page["text"].replace(" ", "")
+    assert (page["source"], page["warnings"]) == ("ocr", [])
+    assert page["image"]["width"] == 1000
+    events = [entry for entry in reading.worker.log() if entry["event"] == "text_recognition_ready"]
+    assert {"jpn", "jpn_vert", "eng"} <= set(events[0]["languages"])
+    assert "japanese_font_found" in reading.worker.events()
+
+
+def test_a_worker_without_a_japanese_font_says_what_to_install(room):
+    told = [entry for entry in room.worker.log() if entry["event"] == "japanese_font_missing"]
+
+    assert told[0]["level"] == "warning"
+    assert told[0]["install"] == "apt-get install fonts-ipafont-mincho"
