@@ -172,6 +172,8 @@ def change_endpoint(subject: str, endpoint_id: str, changes: Mapping[str, Any]) 
                     WHERE id = %s""",
                 (changes[name], subject, endpoint_id),
             )
+        if changes.get("url", before.url) != before.url:  # another server has not failed yet
+            execute("UPDATE endpoint SET failing_since = NULL WHERE id = %s", (endpoint_id,))
         if before.enabled and changes.get("enabled") is False:
             disable(endpoint_id, "owner", actor=subject)
         elif not before.enabled and changes.get("enabled") is True:

@@ -8,7 +8,7 @@ import pytest
 from models import endpoints
 from models.endpoints import EventType
 from models.errors import Conflict, NotFound
-from tests.builders import ALICE, BOB, rows
+from tests.builders import ALICE, BOB, change, rows
 
 URL = "https://hooks.example.com/"
 
@@ -78,6 +78,15 @@ def test_enabling_again_forgets_what_went_wrong(database):
     on = endpoints.change_endpoint(ALICE, view.id, {"enabled": True, "url": URL + "new"})
     assert (on.enabled, on.disabled_reason, on.disabled_at) == (True, None, None)
     assert on.url == URL + "new"
+
+
+def test_another_url_has_not_failed_yet(database):
+    view, _ = create()
+    change("UPDATE endpoint SET failing_since = now()")
+    same = endpoints.change_endpoint(ALICE, view.id, {"url": URL, "description": "x"})
+    assert same.failing_since is not None
+    other = endpoints.change_endpoint(ALICE, view.id, {"url": URL + "new"})
+    assert other.failing_since is None
 
 
 def test_the_last_free_place_is_given_once(database):
