@@ -79,6 +79,16 @@ class Wanted:
     error_code: str | None = None
 
 
+#: The ways to what is in a state, each by an index of its own; together they miss nothing.
+_WAYS: dict[str | None, tuple[str, ...]] = {
+    "queued": ("c.status = 'queued'",),
+    "processing": ("c.status = 'processing'",),
+    "completed": ("c.status = 'completed'",),
+    "failed": ("c.status = 'failed'", "i.error_message IS NOT NULL AND c.status <> 'failed'"),
+    "cancelled": ("i.cancelled_at IS NOT NULL",),
+}
+
+
 def list_imports(
     wanted: Wanted, *, cursor: str | None, limit: int
 ) -> tuple[list[Listed], str | None]:
@@ -90,7 +100,7 @@ def list_imports(
     chosen = {
         f"({item_state()})": wanted.state,
         "c.created_by": wanted.subject,
-        "i.batch_id": wanted.batch_id,
+        "c.batch_id": wanted.batch_id,
         "c.error_code": wanted.error_code,
     }
     for column, value in chosen.items():
@@ -104,7 +114,9 @@ def list_imports(
     with connection():
         for import_type in ImportType:
             if wanted.import_type in (None, import_type):
-                found += _listed(import_type, " AND ".join(conditions), [*params, limit + 1])
+                for way in _WAYS.get(wanted.state, ("true",)):
+                    where = " AND ".join([way, *conditions])
+                    found += _listed(import_type, where, [*params, limit + 1])
     found.sort(key=lambda listed: listed.id, reverse=True)
     following = encode_cursor(found[limit - 1].id) if len(found) > limit else None
     return found[:limit], following
