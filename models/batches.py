@@ -13,7 +13,7 @@ from models.errors import Conflict, NotFound
 from models.states import ODD, ImportType, ItemState, batch_summaries, item_state
 
 #: How many more items one page of a state looks at when the first ones are not in it.
-_FURTHER = (300, 700)
+_FURTHER = (150, 350)
 
 
 @dataclass(frozen=True, kw_only=True)

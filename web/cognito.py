@@ -34,14 +34,16 @@ _MAX_JWKS_BYTES = 256 * 1024
 _FORBIDDEN_HEADERS = frozenset({"crit", "jku", "jwk", "x5u", "x5c"})
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows nobody anywhere."""
+
     def redirect_request(self, *_: Any) -> None:  # the signature is urllib's
         return None
 
 
 def fetch_jwks(url: str) -> Mapping[str, jwt.PyJWK]:
     """Download the key set; no redirects, 3 s. Raises OSError or ValueError."""
-    opener = urllib.request.build_opener(_NoRedirect)
+    opener = urllib.request.build_opener(NoRedirect)
     with opener.open(url, timeout=3) as answer:
         document = json.loads(answer.read(_MAX_JWKS_BYTES))
     keys = {}

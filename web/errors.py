@@ -165,18 +165,31 @@ def _challenge(code: str) -> str:
     return "Bearer" if code == "token_missing" else 'Bearer error="invalid_token"'
 
 
-def _problem(answer: Answer) -> Response:
-    words = answer.entry.text(language())
-    body = {
-        "type": f"/docs/errors#{answer.entry.code}",
+def problem_body(
+    entry: Entry,
+    status: int,
+    language: str,
+    request_id: str,
+    errors: Sequence[Mapping[str, str]] = (),
+) -> dict[str, Any]:
+    """Return the body of RFC 9457 for one code."""
+    words = entry.text(language)
+    return {
+        "type": f"/docs/errors#{entry.code}",
         "title": words.title,
-        "status": answer.status,
-        "detail": advice(words),
-        "code": answer.entry.code,
-        "retryable": answer.entry.retryable,
-        "request_id": g.get("request_id", ""),
-        "errors": answer.errors,
+        "status": status,
+        "detail": advice(words, language),
+        "code": entry.code,
+        "retryable": entry.retryable,
+        "request_id": request_id,
+        "errors": list(errors),
     }
+
+
+def _problem(answer: Answer) -> Response:
+    body = problem_body(
+        answer.entry, answer.status, language(), g.get("request_id", ""), answer.errors
+    )
     response = Response(json.dumps(body, ensure_ascii=False), content_type=PROBLEM_TYPE)
     response.content_language = language()
     response.vary.add("Accept-Language")

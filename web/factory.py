@@ -34,13 +34,16 @@ from web.api import document
 from web.api import endpoints as api_endpoints
 from web.api import results as api_results
 from web.api import uploads as api_uploads
+from web.attempts import Attempts
 from web.auth import KINDS
 from web.cognito import KeySet, SignIn, TokenVerifier, fetch_jwks
+from web.hosted import HostedSignIn
 from web.limits import RateLimit
 from web.services import EXTENSION, Services, services
 from web.settings import WebSettings
 from web.views import template_names
 from web.waiting import Waiters
+from web.wire import WIRE, Wire
 
 log = structlog.get_logger(__name__)
 
@@ -82,8 +85,10 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
         storage=storage,
         verifier=TokenVerifier(settings, keys),
         sign_in=SignIn(settings),
+        hosted=HostedSignIn(settings),
         waiters=Waiters(settings.max_waiters),
         rate_limit=RateLimit(settings.rate_limit_requests, settings.rate_limit_seconds),
+        sign_in_attempts=Attempts(settings),
         readiness=health.Readiness(),
     )
     for module in (api_children, api_results, api_batches, api_uploads, api_endpoints):
@@ -91,6 +96,7 @@ def create_app(settings: WebSettings, storage: Storage) -> Flask:
     for module in (hooks, health, docs, sign_in, pages, result_pages, sources, operators):
         app.register_blueprint(module.blueprint)
     errors.register(app)
+    app.extensions[WIRE] = Wire(app)
     app.extensions[metrics.LISTENER] = metrics.listener(settings)
     app.before_request(_begin)
     app.after_request(_finish)

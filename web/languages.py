@@ -28,6 +28,9 @@ def remember(response: Response, *, secure: bool) -> None:
         )
 
 
-def advice(words: Text) -> str:
-    """Return why it came and what to do as running text; Japanese takes no space between."""
-    return ("" if language() == "ja" else " ").join((words.cause, words.next_step))
+def advice(words: Text, written: str | None = None) -> str:
+    """Return why it came and what to do as running text; Japanese takes no space between.
+
+    `written` is the language of the words where no request tells it.
+    """
+    return ("" if (written or language()) == "ja" else " ").join((words.cause, words.next_step))

@@ -61,6 +61,13 @@ class RateLimit:
             math.ceil((self.quota - level) / self._rate),
         )
 
+    def give_back(self, subject: str) -> None:
+        """Put one request back that was not to count."""
+        with self._lock:
+            if subject in self._buckets:
+                level, at = self._buckets[subject]
+                self._buckets[subject] = (min(float(self.quota), level + 1), at)
+
     def check(self, subject: str) -> None:
         """Count the current request and tell on its answer. Raises WebError("rate_limited")."""
         found = self.take(subject)

@@ -9,9 +9,11 @@ from flask import current_app
 
 from jobs.storage import Storage
 from web.cognito import SignIn, TokenVerifier
+from web.hosted import HostedSignIn
 from web.settings import WebSettings
 
 if TYPE_CHECKING:  # these use services() themselves, or what does
+    from web.attempts import Attempts
     from web.health import Readiness
     from web.limits import RateLimit
     from web.waiting import Waiters
@@ -27,8 +29,10 @@ class Services:
     storage: Storage
     verifier: TokenVerifier
     sign_in: SignIn
+    hosted: HostedSignIn
     waiters: Waiters
     rate_limit: RateLimit
+    sign_in_attempts: Attempts
     readiness: Readiness
 
 

@@ -11,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: Where create_app leaves the listener that is started here.
+#: Where create_app leaves what is started here.
 LISTENER = "torikomi_listener"
+WIRE = "torikomi_wire"
 
 
 def _room_for_counts() -> list[str]:
@@ -30,6 +31,7 @@ raw_env = _room_for_counts()
 
 def post_worker_init(worker: Any) -> None:  # gunicorn ships no types
     """Listen for scrapes in this process or, when another one does already, after it."""
+    worker.wsgi.extensions[WIRE].begin(worker)
     worker.wsgi.extensions[LISTENER].start()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from jobs.addresses import EndpointSettings
 from jobs.settings import AwsSettings, MetricsSettings, WebhookSettings, decode_sealing_key
@@ -62,6 +63,14 @@ class WebSettings(AwsSettings, MetricsSettings, WebhookSettings, EndpointSetting
     rate_limit_requests: int = Field(default=6000, ge=1)
     #: the span that RATE_LIMIT_REQUESTS counts over
     rate_limit_seconds: int = Field(default=60, ge=1)
+    #: Failed sign-ins that one process bears within SIGN_IN_SECONDS for one user name
+    sign_in_name_attempts: int = Field(default=10, ge=1)
+    #: Failed sign-ins that it bears within SIGN_IN_SECONDS from one address.
+    sign_in_address_attempts: int = Field(default=100, ge=1)
+    #: The span that both count over.
+    sign_in_seconds: int = Field(default=300, ge=1)
+    #: Proxies in front of the web process whose X-Forwarded-For is believed; 0 believes nobody.
+    trusted_proxies: int = Field(default=0, ge=0, le=10)
     #: Requests that may wait in one process for `Prefer: wait`; fewer than its threads.
     max_waiters: int = Field(default=8, ge=1)
 
@@ -70,6 +79,22 @@ class WebSettings(AwsSettings, MetricsSettings, WebhookSettings, EndpointSetting
 
     #: Shown on the sign-in page of the embedded default only.
     local_login_hint: str = ""
+
+    #: The pool's own sign-in page (https://….amazoncognito.com); without it the form here asks.
+    cognito_domain: str = ""
+    #: Only for an app client that has one; it must be set there for the code flow.
+    cognito_client_secret: SecretStr = SecretStr("")
+    #: Where browsers reach this installation (https://…); COGNITO_DOMAIN needs it.
+    public_url: str = ""
+
+    @model_validator(mode="after")
+    def _hosted_page_comes_back(self) -> Self:
+        for url in filter(None, (self.cognito_domain, self.public_url)):
+            if not url.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+                raise ValueError("COGNITO_DOMAIN and PUBLIC_URL are https addresses")
+        if self.cognito_domain and not self.public_url:
+            raise ValueError("COGNITO_DOMAIN needs PUBLIC_URL, where its page sends people back")
+        return self
 
     #: Seals the passwords of files for the workers; without it no password is taken.
     sealing_public_key: str = ""

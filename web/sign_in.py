@@ -1,6 +1,9 @@
-"""The sign-in and sign-out pages: user name and password against the Cognito pool."""
+"""The sign-in and sign-out pages: user name and password, or Cognito's own page."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import structlog
 from flask import Blueprint, make_response, redirect, render_template, request
@@ -11,6 +14,7 @@ from web import auth, csrf, operators
 from web.auth import public, session
 from web.catalogue import request_entry
 from web.errors import WebError
+from web.hosted import CALLBACK, FLOW_SECONDS
 from web.languages import language
 from web.services import services
 
@@ -36,10 +40,69 @@ def submit() -> Response:
     target = auth.safe_target(fields.get("next", "/"))
     username = fields.get("username", "")[:_MAX_NAME_CHARS].strip()
     try:
-        claims = _claims(username, fields.get("password", "")[:_MAX_PASSWORD_CHARS])
+        with services().sign_in_attempts.counted(username):
+            claims = _claims(username, fields.get("password", "")[:_MAX_PASSWORD_CHARS])
     except WebError as error:
         log.info("sign_in_refused", code=error.code)
-        return _form(next_target=target, username=username, code=error.code)
+        response = _form(next_target=target, username=username, code=error.code)
+        response.headers.update(error.headers)
+        return response
+    return _begin_session(claims, username, target)
+
+
+@blueprint.get("/sign-in/hosted")
+@public
+def go_to_hosted() -> Response:
+    """Send the browser to the pool's own sign-in page."""
+    hosted = services().hosted
+    if not hosted.configured:
+        raise WebError("not_found")
+    address, cookie = hosted.begin(auth.safe_target(request.args.get("next", "/")))
+    response = redirect(address, code=303)
+    response.set_cookie(
+        _flow_cookie(),
+        cookie,
+        max_age=FLOW_SECONDS,
+        secure=services().settings.secure_cookies,
+        httponly=True,
+        samesite="Lax",
+        path="/",
+    )
+    return response
+
+
+@blueprint.get(CALLBACK)
+@public
+def come_back() -> Response:
+    """Take a person in whom the pool's own page sends back."""
+    hosted, target = services().hosted, "/"
+    if not hosted.configured:
+        raise WebError("not_found")
+    try:
+        flow = hosted.resume(request.cookies.get(_flow_cookie(), ""), request.args.get("state", ""))
+        target = auth.safe_target(flow.target)
+        if not request.args.get("code"):
+            raise WebError("sign_in_failed")
+        claims = services().verifier.verify(hosted.access_token(flow, request.args["code"]))
+    except WebError as error:
+        log.info("sign_in_refused", code=error.code)
+        response = _form(next_target=target, code=error.code)
+    else:
+        username = str(claims.get("username", claims["sub"]))[:_MAX_NAME_CHARS]
+        response = _begin_session(claims, username, target)
+    response.delete_cookie(
+        _flow_cookie(), secure=services().settings.secure_cookies, httponly=True, samesite="Lax"
+    )
+    return response
+
+
+def _flow_cookie() -> str:
+    prefix = "__Host-" if services().settings.secure_cookies else ""
+    return f"{prefix}torikomi_flow"
+
+
+def _begin_session(claims: Mapping[str, Any], username: str, target: str) -> Response:
+    """Begin a session in place of the old one, and go where the person wanted to."""
     settings = services().settings
     if old := auth.session_token():
         sessions.delete_session(old)
@@ -82,5 +145,6 @@ def _form(*, next_target: str, username: str = "", code: str | None = None) -> R
         entered=username,
         words=entry.text(language()) if entry else None,
         hint=services().settings.local_login_hint,
+        hosted=services().hosted.configured,
     )
     return make_response(page, entry.status if entry else 200)

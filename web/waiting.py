@@ -2,7 +2,7 @@
 
 A waiting request sleeps between short looks and holds no database connection meanwhile. It does
 hold a thread, so only a few may wait in one process; the others are answered at once, without
-`Preference-Applied`.
+`Preference-Applied`. When the process is told to stop, all are answered with what there is.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class Waiters:
     """Counts who waits in this process."""
 
     def __init__(self, most: int) -> None:
+        #: Whether the process is told to stop; then nobody waits any longer.
+        self.stopping: Callable[[], bool] = lambda: False
         self._slots = threading.BoundedSemaphore(most)
 
     @contextmanager
@@ -65,6 +67,8 @@ def status_answer(look: Callable[[], Body], *, ended: Callable[[Body], bool]) ->
             return json_answer(body)
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not _worth_telling(body, ended):
+            if services().waiters.stopping():
+                break
             time.sleep(min(_LOOK_SECONDS, left))
             body = look()
     response = json_answer(body)

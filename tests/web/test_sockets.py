@@ -256,3 +256,72 @@ def test_many_slow_clients_do_not_stop_the_others(server: Server, person: Person
     upload(server, person, MIB, multipart=False)
     assert time.monotonic() - started < 5
     assert {request.answer()[0] for request in slow} == {408}
+
+
+def exchange(server: Server, data: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Send raw bytes and read until the server closes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(data)
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, body = received.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return int(lines[0].split()[1]), headers, body
+
+
+UNREADABLE = [
+    (b"NONSENSE\r\n\r\n", 400, "bad_request"),
+    (b"GET / HTTP/9.9\r\n\r\n", 400, "bad_request"),
+    (b"G\x00T / HTTP/1.1\r\n\r\n", 400, "bad_request"),
+    (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400, "bad_request"),
+    (b"GET / HTTP/1.1\r\nA: b\r\n folded\r\n\r\n", 400, "bad_request"),
+    (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "bad_request"),
+    (
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+        "bad_request",
+    ),
+    (b"POST / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n", 400, "bad_request"),
+    (b"GET /" + b"a" * 5000 + b" HTTP/1.1\r\n\r\n", 414, "uri_too_long"),
+    (
+        b"GET / HTTP/1.1\r\n" + b"".join(b"A%d: b\r\n" % n for n in range(150)) + b"\r\n",
+        431,
+        "headers_too_large",
+    ),
+    (b"GET / HTTP/1.1\r\nA: " + b"b" * 9000 + b"\r\n\r\n", 431, "headers_too_large"),
+]
+
+
+def test_what_gunicorn_cannot_read_is_a_problem_too(server: Server) -> None:
+    for data, status, code in UNREADABLE:
+        found, headers, body = exchange(server, data)
+        assert (found, json.loads(body)["code"]) == (status, code), data[:40]
+        assert json.loads(body)["status"] == status
+        assert headers["content-type"] == "application/problem+json"
+        assert headers["x-request-id"] == json.loads(body)["request_id"]
+        assert headers["connection"] == "close"
+
+
+def test_who_waits_is_answered_when_the_process_stops(server: Server, person: Person) -> None:
+    made = Request(server, person, "Content-Length: 1")
+    made.socket.sendall(b"x")
+    place = made.answer()[1]["links"]["self"]
+    answers: list[tuple[float, tuple[int, dict[str, str], bytes]]] = []
+
+    def wait() -> None:
+        started = time.monotonic()
+        headers = f"Authorization: {person.headers['Authorization']}\r\nPrefer: wait=30\r\n"
+        request = f"GET {place} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n"
+        found = exchange(server, request.encode())
+        answers.append((time.monotonic() - started, found))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(1.5)
+    assert not answers
+    server.stop()
+    thread.join(20)
+    seconds, (status, headers, body) = answers[0]
+    assert (status, json.loads(body)["status"]) == (200, "queued")
+    assert headers["preference-applied"] == "wait=30"
+    assert seconds < 15

@@ -117,6 +117,20 @@ ACCESS_TEXTS: dict[str, tuple[int, bool, Text, Text]] = {
             "Ask your administrator.",
         ),
     ),
+    "sign_in_limited": (
+        429,
+        True,
+        Text(
+            "サインインの試行が多すぎます",
+            "短い時間に、何度もサインインに失敗しました。",
+            "Retry-After の秒数だけ待ってから、お試しください。",
+        ),
+        Text(
+            "There are too many attempts to sign in",
+            "Signing in failed many times in a short while.",
+            "Wait for the seconds in Retry-After and try again.",
+        ),
+    ),
     "rate_limited": (
         429,
         True,
