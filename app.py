@@ -6,7 +6,7 @@ import click
 from flask import Flask
 from pydantic import ValidationError
 
-from jobs import logs
+from jobs import logs, tracing
 from jobs.settings import LogSettings, StorageSettings
 from jobs.storage import Storage
 from models import database
@@ -31,7 +31,9 @@ def _web_application() -> Flask:
     try:
         logs.configure("web", LogSettings())
         database.configure(DatabaseSettings())
-        return factory.create_app(WebSettings(), Storage(StorageSettings()))
+        settings = WebSettings()
+        tracing.configure("web", settings)
+        return factory.create_app(settings, Storage(StorageSettings()))
     except ValidationError:
         if click.get_current_context(silent=True) is None:  # gunicorn, not a command
             raise

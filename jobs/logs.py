@@ -50,7 +50,10 @@ def configure(component: str, settings: HowToLog) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
-    renderer = _render_json if settings.log_format == "json" else _render_pretty
+    for_people = settings.log_format == "pretty" or (
+        settings.log_format == "auto" and sys.stderr.isatty()
+    )
+    renderer = _render_pretty if for_people else _render_json
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

@@ -32,7 +32,8 @@ class LogSettings(Fragment):
     """How a process writes its log."""
 
     #: json for machines, pretty for a terminal
-    log_format: Literal["json", "pretty"] = "json"
+    #: auto: pretty on a terminal, else JSON
+    log_format: Literal["auto", "json", "pretty"] = "auto"
     #: the least level that is logged
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
@@ -46,6 +47,8 @@ class MetricsSettings(Fragment):
     heartbeat_file: Path | None = None
     #: Set by systemd: where its watchdog hears the same.
     notify_socket: str = ""
+    #: Where spans go by OTLP over HTTP; none are made when empty. Needs the extra `otel`.
+    otel_exporter_otlp_endpoint: str = ""
 
 
 class AwsSettings(Fragment):

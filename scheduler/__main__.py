@@ -14,7 +14,7 @@ import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 from pydantic import ValidationError
 
-from jobs import logs
+from jobs import logs, tracing
 from jobs.health import Health
 from jobs.queue import QueueClient
 from jobs.storage import Storage
@@ -52,6 +52,7 @@ def main() -> int:
         return 1
     logs.configure("scheduler", settings)
     logging.getLogger("apscheduler").setLevel(logging.ERROR)  # "maximum instances" is normal
+    tracing.configure("scheduler", settings)
     database.configure(settings)
     stop = threading.Event()
     _stop_on_signals(stop)

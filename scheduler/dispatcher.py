@@ -16,6 +16,7 @@ from threading import Event
 
 import structlog
 
+from jobs import tracing
 from jobs.errors import MessageInvalid, QueueUnavailable
 from jobs.messages import JobMessage, encode_message
 from jobs.metrics import TERMINAL, reason
@@ -53,6 +54,7 @@ class _Round:
     claims: dict[str, Claimed]
     last_start: float
     outage: _Outage
+    began_ns: int = field(default_factory=time.time_ns)
     sends: list[Future[None]] = field(default_factory=list)
     sent: list[Claimed] = field(default_factory=list)
     refused: list[Claimed] = field(default_factory=list)
@@ -185,7 +187,14 @@ class Dispatcher:
         )
         for claim in round_.sent:
             attempt = claim.fence.dispatch_attempts
-            log.info("message_sent", import_id=claim.child_id, attempt=attempt)
+            trace = claim.message.get("traceparent")
+            log.info(
+                "message_sent",
+                import_id=claim.child_id,
+                attempt=attempt,
+                trace_id=tracing.trace_id(trace),
+            )
+            tracing.note("dispatch", trace, round_.began_ns, time.time_ns(), attempt=attempt)
         metrics.ATTEMPTS.labels("accepted").inc(marked)
         metrics.ATTEMPTS.labels("lease_lost").inc(len(round_.sent) - marked)
         for claim, why in round_.hopeless:

@@ -32,6 +32,7 @@ from web.json_body import MAX_FAULTS, pointer
 from web.names import clean_name
 from web.requests import BatchItem, UploadPromise
 from web.reservations import reserved
+from web.tracing import traced
 
 log = structlog.get_logger(__name__)
 
@@ -193,6 +194,7 @@ def _check_items(
             seen_names.add(item.custom_id)
 
 
+@traced
 def accept_uploads(upload: Upload, items: Sequence[BatchItem], storage: Storage) -> dict[str, Any]:
     """Make a batch of uploads and return the body of the 202; a replay returns the first one's.
 

@@ -19,6 +19,7 @@ from jobs.errors import ObjectMissing, ReportInvalid, SignatureInvalid
 from jobs.messages import Report, ReportAnswer, ReportEvent, ResultRef
 from jobs.result_files import ResultFile
 from jobs.signing import verify
+from jobs.tracing import span, trace_id, valid
 from models import transitions
 from models.ids import is_id
 from models.states import ImportType
@@ -29,7 +30,6 @@ from web.auth import signed
 from web.body import request_body
 from web.errors import WebError
 from web.services import services
-from web.tracing import trace_id
 
 log = structlog.get_logger(__name__)
 blueprint = Blueprint("hooks", __name__)
@@ -48,6 +48,12 @@ def receive(type: ImportType) -> Response:
         receive_count=report.receive_count,
         trace_id=trace_id(report.traceparent),
     )
+    parent = valid(request.headers.get("traceparent")) or report.traceparent
+    with span("apply", parent, kind=str(type), event=str(report.event)):
+        return _take(type, report)
+
+
+def _take(type: ImportType, report: Report) -> Response:
     if report.result is None:
         return _answer(report, _apply(type, report, None))
     known = transitions.current(type, report.import_id)

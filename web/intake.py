@@ -34,7 +34,7 @@ from web.metrics import UPLOAD_BYTES
 from web.multipart_form import IncomingFile
 from web.options import Wish, Wishes
 from web.reservations import Renewal, reserved
-from web.tracing import trace_id
+from web.tracing import traced
 
 log = structlog.get_logger(__name__)
 
@@ -66,13 +66,13 @@ class Received:
     sha256: str
 
 
+@traced
 def accept(upload: Upload, storage: Storage, *, max_file_bytes: int) -> dict[str, Any]:
     """Take the files in and return the body of the 202; a replay returns the first one's.
 
     Raises WebError for what is wrong with the request, StorageUnavailable, DatabaseUnavailable,
     CommitUnknown, KeyInProgress.
     """
-    bind_contextvars(trace_id=trace_id(upload.traceparent))
     with reserved(upload.subject, upload.key, wait_seconds=upload.wait_seconds) as held:
         if isinstance(held, Completed):
             return _replay(upload, held, max_file_bytes)

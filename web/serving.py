@@ -1,6 +1,6 @@
-"""Gunicorn's own settings and hooks (`--config python:web.serving`): how its processes count.
+"""Gunicorn's own settings and hooks (`--config python:web.serving`): how it logs and counts.
 
-Nothing of the product is imported: this module is loaded once, in the process that forks.
+Loaded once, in the process that forks: nothing that counts or connects is imported here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from gunicorn.glogging import Logger
+
+from jobs import logs
+from jobs.settings import LogSettings
 
 #: Where create_app leaves what is started here.
 LISTENER = "torikomi_listener"
@@ -26,6 +31,18 @@ def _room_for_counts() -> list[str]:
     return []
 
 
+class OwnLogger(Logger):
+    """Gunicorn's words go the way of all others: one JSON object a line."""
+
+    def setup(self, cfg: Any) -> None:
+        """Give up gunicorn's own handlers for the root logger's."""
+        super().setup(cfg)
+        logs.configure("web", LogSettings())
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
+logger_class = OwnLogger
 raw_env = _room_for_counts()
 
 

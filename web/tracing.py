@@ -1,23 +1,30 @@
-"""W3C trace context: taken over from the caller when well-formed, else begun here.
-
-https://www.w3.org/TR/trace-context/#traceparent-header
-"""
+"""The trace of a request that brings files in begins here, or goes on from its caller."""
 
 from __future__ import annotations
 
-import re
-import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+from structlog.contextvars import bind_contextvars
+
+from jobs.tracing import span, trace_id
+
+if TYPE_CHECKING:  # intake is what is traced
+    from web.intake import Upload
+
+P = ParamSpec("P")
+Accept = Callable[Concatenate["Upload", P], dict[str, Any]]
 
 
-def traceparent(header: str | None) -> str:
-    """Return the caller's traceparent, or a new sampled one."""
-    if header is not None and _TRACEPARENT.fullmatch(header):
-        return header
-    return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+def traced(accept: Accept[P]) -> Accept[P]:
+    """Run accept(upload, …) in a span, which rows and messages then name as where they are from."""
 
+    @wraps(accept)
+    def run(upload: Upload, /, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        bind_contextvars(trace_id=trace_id(upload.traceparent))
+        with span("accept", upload.traceparent, kind=str(upload.type)) as here:
+            return accept(replace(upload, traceparent=here), *args, **kwargs)
 
-def trace_id(header: str | None) -> str | None:
-    """Return the trace id of a well-formed traceparent, for the log."""
-    return header.split("-")[1] if header is not None and _TRACEPARENT.fullmatch(header) else None
+    return run

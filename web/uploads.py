@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from flask import request
 
+from jobs.tracing import begin
 from models.states import ImportType
 from web import csrf
 from web.auth import current_subject
@@ -22,7 +23,6 @@ from web.options import PASSWORD, PASSWORD_HEADER, TEXT_NAMES, Wishes, read_wish
 from web.requests import BatchItem, BatchRequest
 from web.reservations import parse_key
 from web.services import services
-from web.tracing import traceparent
 
 #: Boundaries, headers and fields around one file.
 MULTIPART_OVERHEAD_BYTES = 64 * 1024
@@ -57,7 +57,7 @@ def single_upload(type: ImportType) -> Iterator[Upload]:
             many=False,
             wishes=Wishes(wish),
             key=key,
-            traceparent=traceparent(request.headers.get("traceparent")),
+            traceparent=begin(request.headers.get("traceparent")),
         )
 
 
@@ -109,7 +109,7 @@ def batch_upload() -> Iterator[Upload]:
             wishes=read_wishes(fields, type),
             key=key,
             name=_batch_name(fields.get("name")),
-            traceparent=traceparent(request.headers.get("traceparent")),
+            traceparent=begin(request.headers.get("traceparent")),
         )
 
 
@@ -124,7 +124,7 @@ def json_batch() -> tuple[Upload, list[BatchItem]]:
         many=True,
         key=key,
         name=_batch_name(wanted.name),
-        traceparent=traceparent(request.headers.get("traceparent")),
+        traceparent=begin(request.headers.get("traceparent")),
     )
     return upload, wanted.items
 
@@ -163,7 +163,7 @@ def form_upload() -> Iterator[Upload]:
             wishes=read_wishes(filled, type),
             key=parse_key([fields.get(IDEMPOTENCY_FIELD, "")]),
             wait_seconds=TWIN_WAIT_SECONDS,
-            traceparent=traceparent(request.headers.get("traceparent")),
+            traceparent=begin(request.headers.get("traceparent")),
         )
 
 

@@ -18,7 +18,7 @@ import structlog
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from jobs import logs
+from jobs import logs, tracing
 from jobs.errors import JobsError, QueueUnavailable
 from jobs.messages import ACTORS
 from jobs.settings import LogSettings, WorkerSettings
@@ -69,6 +69,7 @@ def main(parsers: str = "jobs.parsing") -> int:
     try:
         logs.configure("worker", LogSettings())
         settings = _settings()
+        tracing.configure("worker", settings)
         return Process(settings, parsers).run()
     except JobsError as error:
         log.critical("worker_refused_to_start", reason=str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 import uuid
@@ -15,6 +14,7 @@ from jobs.errors import JobsError, WebUnavailable
 from jobs.messages import JobMessage, Report, ReportAnswer, ReportError, ReportEvent, ResultRef
 from jobs.settings import WorkerSettings
 from jobs.signing import sign
+from jobs.tracing import span
 from jobs.worker.errors import (
     ImportUnknown,
     ReportRefused,
@@ -26,9 +26,6 @@ _CONNECT_SECONDS = 3
 _READ_SECONDS = 15
 _LEAVE_SECONDS = 2
 _REFUSED = frozenset({400, 405, 411, 413, 415, 422})
-
-#: https://www.w3.org/TR/trace-context/#traceparent-header
-_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 log = structlog.get_logger(__name__)
 
@@ -54,13 +51,15 @@ class Reporter:
         """
         body = report.to_bytes()
         headers = sign(self._secrets, message_id, int(time.time()), body)
-        if report.traceparent and _TRACEPARENT.fullmatch(report.traceparent):
-            headers["traceparent"] = report.traceparent
-        try:
-            response = self._client.post(f"/webhooks/{report.type}", content=body, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise WebUnavailable(type(error).__name__) from error
-        return _answer(response)
+        path = f"/webhooks/{report.type}"
+        with span("report", report.traceparent, event=str(report.event)) as here:
+            if here is not None:
+                headers["traceparent"] = here
+            try:
+                response = self._client.post(path, content=body, headers=headers)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise WebUnavailable(type(error).__name__) from error
+            return _answer(response)
 
     def close(self) -> None:
         """Close the connections."""

@@ -26,6 +26,7 @@ from jobs.messages import JobMessage, Report, ReportAnswer, ResultRef
 from jobs.results import pack_result, read_result
 from jobs.sealing import unseal
 from jobs.storage import SourceMetadata, Storage
+from jobs.tracing import span, trace_id
 from jobs.worker.errors import (
     DiskTrouble,
     Interrupted,
@@ -92,8 +93,10 @@ class Runner:
             note_failure(error.code)
             log.error("message_invalid", reason=str(error))
             raise LeaveMessage("the message is of another schema") from error
+        structlog.contextvars.bind_contextvars(trace_id=trace_id(message.traceparent))
         try:
-            self.run(message, receive_count)
+            with span("work", message.traceparent, kind=message.type, receive_count=receive_count):
+                self.run(message, receive_count)
         except LeaveMessage:
             raise
         except Exception as error:
@@ -161,7 +164,8 @@ class Runner:
 
         with ProgressReporter(send, self._progress_seconds) as progress:
             source = directory / "source"
-            metadata = self._fetch(message, source)
+            with span("fetch"):
+                metadata = self._fetch(message, source)
             job = ParseJob(
                 type=message.type,
                 source=source,
@@ -169,13 +173,17 @@ class Runner:
                 file_name=metadata.file_name,
                 options=self._options(message),
             )
-            lines = self._reader.read(job, message.import_id, progress)
+            with span("parse"):
+                lines = self._reader.read(job, message.import_id, progress)
             source.unlink()
             packed = directory / "packed"
             self._patience.storage(lambda: _pack(lines, packed))
-            stored = self._patience.storage(
-                lambda: self._storage.put_result(message.import_id, self._parser_version, packed)
-            )
+            with span("put"):
+                stored = self._patience.storage(
+                    lambda: self._storage.put_result(
+                        message.import_id, self._parser_version, packed
+                    )
+                )
         try:
             return self._describe(packed, *stored)
         except ReportInvalid as error:

@@ -1,6 +1,8 @@
 """One event is one line of JSON, whatever is logged."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -44,6 +46,27 @@ def test_hostile_text_cannot_break_a_line_or_reach_a_terminal():
         assert rest == ""
         assert "名前" in line
         assert not [c for c in line if ord(c) < 32 or c in "\u2028\u2029\u202e\u2066\x9b\ufeff"]
+
+
+def test_a_terminal_gets_lines_for_people_and_a_file_json():
+    parent, terminal = pty.openpty()
+    script = (
+        "import structlog\n"
+        "from jobs.logs import configure\n"
+        "from jobs.settings import LogSettings\n"
+        "configure('worker', LogSettings())\n"
+        f"structlog.get_logger('x').info('work_started', name={HOSTILE!r})\n"
+    )
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, cwd=ROOT, stderr=terminal, check=True)
+    os.close(terminal)
+    shown = os.read(parent, 10_000).decode("utf-8")
+    os.close(parent)
+    assert "info    worker    work_started name=" in shown
+    assert shown.count("\n") == 1
+    assert "\x1b" not in shown
+    piped = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stderr
+    assert json.loads(piped)["event"] == "work_started"
 
 
 def test_the_text_itself_comes_back_from_the_json():
