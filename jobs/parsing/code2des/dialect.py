@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from jobs.parsing.code2des.facts import Call, FileFacts, Function, Import, Type, Variable
+from jobs.parsing.code2des.facts import Call, Element, FileFacts, Function, Import, Type, Variable
 from jobs.parsing.code2des.nodes import child_of, field_of, flat, line_of, text_of
 
 #: names of a scope that nests without end would be the square of the file
@@ -166,6 +166,11 @@ class Dialect:
     def text(self, node: Node) -> str | None:
         """Return the value of a string literal, for SQL."""
         return text_of(node).strip("\"'`@$")
+
+    def element(self, node: Node) -> Element | None:
+        """Return a part of a user interface."""
+        del node
+        return None
 
     def on_type(self, node: Node, found: Type, facts: FileFacts) -> None:
         """Look further into a type: prefixes of routes, mapped tables."""

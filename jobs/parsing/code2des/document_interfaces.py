@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from jobs.parsing.code2des.document_markup import Writer, cell, code, place, short
+from jobs.parsing.code2des.document_screens import screens
 
 _MAX_ROWS = 500
 _MAX_USERS = 5
@@ -39,6 +40,7 @@ def entry_points(writer: Writer, model: dict[str, Any]) -> None:
     else:
         writer.phrase("none_found")
         writer.phrase("library_note")
+    screens(writer, model)
 
 
 def endpoints(writer: Writer, model: dict[str, Any]) -> None:

@@ -68,7 +68,9 @@ def coverage(writer: Writer, model: Row) -> None:
     _warnings(writer, model["warnings"])
     writer.heading(3, writer.say("limits"))
     unknown = writer.say("not_derivable")
-    writer.table(("item", "content"), [[writer.say(key), unknown] for key in _LIMITS])
+    told = {"limit_screens": writer.say("limit_screens_told")} if model["screens"] else {}
+    rows = [[writer.say(key), told.get(key, unknown)] for key in _LIMITS]
+    writer.table(("item", "content"), rows)
 
 
 def _warnings(writer: Writer, warnings: list[Row]) -> None:

@@ -11,8 +11,17 @@ import re
 from tree_sitter import Node
 
 from jobs.parsing.code2des.dialect import Dialect, Scope
+from jobs.parsing.code2des.ecmascript_markup import number_forms, read_element
 from jobs.parsing.code2des.ecmascript_web import mounted_prefix, nest_routes, route_of_call
-from jobs.parsing.code2des.facts import Call, FileFacts, Function, Import, Variable
+from jobs.parsing.code2des.facts import (
+    Call,
+    Element,
+    FileFacts,
+    Function,
+    Import,
+    Render,
+    Variable,
+)
 from jobs.parsing.code2des.nodes import (
     child_of,
     children_of,
@@ -225,6 +234,10 @@ class EcmaScript(Dialect):
         """Return the value of a string; a template with its holes as they are."""
         return text_of(node)[1:-1]
 
+    def element(self, node: Node) -> Element | None:
+        """Return an element of JSX."""
+        return read_element(node)
+
     def on_function(self, node: Node, found: Function, scope: Scope, facts: FileFacts) -> None:
         """Note the routes of Nest controllers."""
         del node
@@ -239,9 +252,14 @@ class EcmaScript(Dialect):
         if endpoint is not None:
             facts.endpoints.append(endpoint)
         mounted_prefix(node, call, facts)
+        if call.name == "render" and call.receiver in ("res", "reply", "response"):
+            template = literal(next(iter(children_of(field_of(node, "arguments"))), None))
+            if template:
+                facts.renders.append(Render(template=template, function=outside))
 
     def finish(self, facts: FileFacts) -> None:
-        """Give the comment of a first overload to those after it, and to the implementation."""
+        """Give the comment of a first overload to those after it; put fields in their forms."""
+        number_forms(facts.elements)
         documented: dict[str, str] = {}
         for function in facts.functions:
             if function.doc:

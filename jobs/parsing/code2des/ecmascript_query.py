@@ -92,3 +92,9 @@ TYPESCRIPT = """
 
 (import_alias) @import
 """
+
+JSX = """
+(jsx_opening_element) @element
+
+(jsx_self_closing_element) @element
+"""

@@ -138,6 +138,32 @@ class SqlUse:
     line: int
 
 
+@dataclass(kw_only=True, slots=True)
+class Element:
+    """A part of a user interface as written: heading, form, field, link or use of a component.
+
+    `owner` is the component that it belongs to, empty for a file that is one screen; `text` are
+    the words inside; `form` is the number of the form around it, counted from 1 in its file;
+    `end` is its last line where that is known.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    owner: str = ""
+    text: str = ""
+    form: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Render:
+    """A function that shows a template, both by name."""
+
+    template: str
+    function: str
+
+
 @dataclass(kw_only=True)
 class Column:
     """A column of a table."""
@@ -211,6 +237,8 @@ class FileFacts:
     endpoints: list[Endpoint] = field(default_factory=list)
     entry_points: list[EntryPoint] = field(default_factory=list)
     sql: list[SqlUse] = field(default_factory=list)
+    elements: list[Element] = field(default_factory=list)
+    renders: list[Render] = field(default_factory=list)
     code_lines: int = 0
     comment_lines: int = 0
     error_nodes: int = 0

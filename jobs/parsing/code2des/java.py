@@ -76,6 +76,8 @@ QUERY = """
 
 (throw_statement) @throw
 
+(return_statement (string_literal) @view)
+
 [(if_statement) (for_statement) (enhanced_for_statement) (while_statement) (do_statement)
  (catch_clause) (ternary_expression)] @branch
 

@@ -27,6 +27,7 @@ MODULES: Mapping[str, str] = {
     "php": "jobs.parsing.code2des.php",
     "rust": "jobs.parsing.code2des.rust",
     "kotlin": "jobs.parsing.code2des.kotlin",
+    "html": "jobs.parsing.code2des.html",
 }
 
 #: languages whose files name each other: they share one resolver's view
@@ -81,6 +82,13 @@ SUFFIXES: Mapping[str, str] = {
     ".cpy": "cobol",
     ".copy": "cobol",
     ".pco": "cobol",
+    **dict.fromkeys(
+        (
+            *(".html", ".htm", ".xhtml", ".j2", ".jinja", ".jinja2", ".erb", ".jsp", ".ejs"),
+            *(".hbs", ".mustache", ".twig", ".ftl", ".cshtml", ".vue", ".svelte"),
+        ),
+        "html",
+    ),
 }
 
 DISPLAY: Mapping[str, str] = {
@@ -98,11 +106,14 @@ DISPLAY: Mapping[str, str] = {
     "kotlin": "Kotlin",
     "sql": "SQL",
     "cobol": "COBOL",
+    "html": "HTML",
 }
 
 
 def language_of(path: str) -> str | None:
     """Return the language that the suffix of `path` stands for."""
+    if path.lower().endswith(".blade.php"):
+        return "html"
     return SUFFIXES.get(PurePosixPath(path).suffix.lower())
 
 

@@ -17,6 +17,7 @@ from jobs.parsing.code2des.languages import DISPLAY, family, load
 from jobs.parsing.code2des.manifests import read_manifests
 from jobs.parsing.code2des.model_rows import function_row, type_row
 from jobs.parsing.code2des.relations import DEPENDS, find_relations, module_id
+from jobs.parsing.code2des.screens import find_screens
 from jobs.parsing.code2des.sources import Sources
 from jobs.parsing.code2des.summaries import is_test, summary_of
 from jobs.parsing.errors import PARSER_VERSION
@@ -44,6 +45,8 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
     _count_fans(functions, relations)
     warnings = [*sources.warnings, *_warnings(files, manifest.broken)]
     tables = find_tables(files, index)
+    routes = endpoints(files, index)
+    uses_next = any(package[:2] == ("npm", "next") for package in manifest.packages)
     return {
         "schema": "code2des/1",
         "project": _project(sources, files, manifest.name or root_name, manifest),
@@ -53,7 +56,8 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
         "types": types,
         "functions": functions,
         "relations": relations,
-        "endpoints": endpoints(files, index),
+        "endpoints": routes,
+        "screens": find_screens(files, index, routes, uses_next),
         "entry_points": entry_points(files, index, manifest),
         "tables": tables,
         "crud": crud_rows(files, index, tables, relations),

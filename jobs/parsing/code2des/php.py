@@ -15,6 +15,7 @@ from jobs.parsing.code2des.facts import (
     FileFacts,
     Function,
     Import,
+    Render,
     SourceFile,
     Variable,
 )
@@ -187,6 +188,12 @@ class Php(Dialect):
     def on_call(self, node: Node, call: Call, scope: Scope, facts: FileFacts) -> None:
         """Note routes of Laravel and Slim with the prefixes of the groups around them."""
         receiver = call.receiver or ""
+        if call.name == "view" and not receiver and scope.function is not None:
+            first = next(iter(children_of(field_of(node, "arguments"), "argument")), None)
+            template = literal(child_of(first, "string", "encapsed_string"))
+            if template:
+                render = Render(template=template, function=scope.function.qualified)
+                facts.renders.append(render)
         is_laravel = receiver in ("Route", "?") and _is_route(node)
         if call.name not in _VERBS or not (is_laravel or receiver.replace(".", "->") in _SLIM):
             return

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jobs.parsing.code2des.phrases_kinds import KINDS
+from jobs.parsing.code2des.phrases_screens import SCREENS
 
 PHRASES: Mapping[str, tuple[str, str]] = {
     **KINDS,
+    **SCREENS,
     # headings
     "title": ("{name} 設計書", "{name}: design document"),
     "overview": ("概要", "Overview"),

@@ -40,7 +40,7 @@ from jobs.parsing.code2des.python_nodes import (
     parameters,
     string_value,
 )
-from jobs.parsing.code2des.python_web import read_route, read_router, worker_kind
+from jobs.parsing.code2des.python_web import read_call, read_route, worker_kind
 from jobs.parsing.code2des.sql_strings import table_uses
 
 _BRANCHES = frozenset(
@@ -197,7 +197,7 @@ class Walk:
             call = Call(name=parts[0], receiver=parts[1], line=node.start_point[0] + 1)
             calls = self._facts.toplevel if scope.function is None else scope.function.calls
             calls.append(call)
-            read_router(node, parts, self._facts)
+            read_call(node, parts, scope.function, self._facts)
         return True
 
     def _assignment(self, node: Node, scope: _Scope) -> bool:

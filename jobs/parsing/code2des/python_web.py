@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function
+from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function, Render
 from jobs.parsing.code2des.nodes import text_of
 from jobs.parsing.code2des.python_nodes import (
     call_parts,
@@ -19,6 +19,9 @@ _VERBS = frozenset({"get", "post", "put", "delete", "patch", "options", "head"})
 _FLASK = frozenset({"Flask", "Blueprint", "APIBlueprint", "Quart"})
 _FASTAPI = frozenset({"FastAPI", "APIRouter", "Starlette"})
 _PREFIX_CALLS = frozenset({"register_blueprint", "include_router"})
+_RENDERERS = frozenset(
+    ("render_template", "render", "TemplateResponse", "render_to_string", "stream_template")
+)
 _WORKERS = re.compile(r"(?:^|\.)(?:actor|shared_task|task)$")
 _CLI = re.compile(r"(?:^|\.)command$")
 
@@ -78,7 +81,15 @@ def _framework(router: str, facts: FileFacts) -> str | None:
     return "unknown" if local and router.split(".")[-1] in ("app", "bp", "router") else None
 
 
-def read_router(call: Node, parts: tuple[str, str | None], facts: FileFacts) -> None:
+def read_call(
+    call: Node, parts: tuple[str, str | None], function: Function | None, facts: FileFacts
+) -> None:
+    """Note what a call tells of the web: a router, a template that is shown."""
+    _read_router(call, parts, facts)
+    _read_render(call, parts[0], function, facts)
+
+
+def _read_router(call: Node, parts: tuple[str, str | None], facts: FileFacts) -> None:
     """Note the prefix of a router: at its constructor, or where it is mounted."""
     name = parts[0]
     if name in _FLASK or name in _FASTAPI:
@@ -92,6 +103,19 @@ def read_router(call: Node, parts: tuple[str, str | None], facts: FileFacts) -> 
         prefix = string_value(keyword(call, "url_prefix") or keyword(call, "prefix"))
         if target is not None and prefix:
             facts.prefixes[text_of(target)] = prefix
+
+
+def _read_render(call: Node, name: str, function: Function | None, facts: FileFacts) -> None:
+    """Note the template that a function shows."""
+    if name not in _RENDERERS or function is None:
+        return
+    arguments = call.child_by_field_name("arguments")
+    listed = [c for c in (arguments.named_children if arguments else ()) if c.type != "comment"]
+    for argument in (*listed[:2], keyword(call, "template_name") or keyword(call, "name")):
+        template = string_value(argument)
+        if template and "." in template:
+            facts.renders.append(Render(template=template, function=function.qualified))
+            return
 
 
 def worker_kind(mark: Node) -> str | None:

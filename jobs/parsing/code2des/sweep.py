@@ -17,6 +17,7 @@ from jobs.parsing.code2des.dialect import Dialect, Scope
 from jobs.parsing.code2des.facts import (
     FileFacts,
     Function,
+    Render,
     SourceFile,
     Span,
     SqlUse,
@@ -42,6 +43,8 @@ ORDER = {
     "call": 10,
     "string": 11,
     "word": 12,
+    "view": 13,
+    "element": 14,
 }
 
 
@@ -234,3 +237,14 @@ class Sweep:
         word = text_of(node)
         if word not in self._facts.words:
             self._facts.words[word] = line_of(node)
+
+    def _view(self, node: Node, _kind: str, scope: Scope) -> None:
+        name = self._dialect.text(node)
+        if name and scope.function is not None:
+            self._facts.renders.append(Render(template=name, function=scope.function.qualified))
+
+    def _element(self, node: Node, _kind: str, scope: Scope) -> None:
+        element = self._dialect.element(node)
+        if element is not None:
+            element.owner = scope.function.qualified if scope.function else scope.prefix
+            self._facts.elements.append(element)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from jobs.parsing.code2des import sweep
 from jobs.parsing.code2des.ecmascript import EcmaScript
 from jobs.parsing.code2des.ecmascript_imports import Resolver
-from jobs.parsing.code2des.ecmascript_query import QUERY, TYPESCRIPT
+from jobs.parsing.code2des.ecmascript_query import JSX, QUERY, TYPESCRIPT
 from jobs.parsing.code2des.facts import FileFacts, SourceFile
 
 __all__ = ["Resolver", "analyse", "grammars"]
@@ -15,7 +15,8 @@ __all__ = ["Resolver", "analyse", "grammars"]
 
 @lru_cache(maxsize=2)
 def _dialect(function: str) -> EcmaScript:
-    return EcmaScript("tree_sitter_typescript", function, QUERY + TYPESCRIPT)
+    query = QUERY + TYPESCRIPT + (JSX if function == "language_tsx" else "")
+    return EcmaScript("tree_sitter_typescript", function, query)
 
 
 def analyse(source: SourceFile) -> FileFacts:

@@ -169,6 +169,7 @@ def test_12_every_query_fits_the_pinned_grammar(language, described):
         "kotlin": "x.kt",
         "sql": "x.sql",
         "cobol": "x.cbl",
+        "html": "x.html",
     }
     model = design(described(b" \n", sources[language]))
     assert [w for w in model["warnings"] if w["code"] == "query_mismatch"] == []
