@@ -1,11 +1,31 @@
 """What a person reads when everything runs."""
 
+from jobs.parsing.page_import.pdf_fonts import japanese_font
 from local.errors import LocalError
 from local.stack import Stack
 
+FONT_PACKAGE = "fonts-ipafont-mincho"
+
 
 def greeting(stack: Stack) -> list[str]:
-    """Say where it is and how to sign in, in English and in Japanese."""
+    """Say where it is and how to sign in, in English and in Japanese, and what is missing."""
+    return [*_where(stack), *missing_font(japanese_font())]
+
+
+def missing_font(found: str | None) -> list[str]:
+    """Say what to install when this machine has no Japanese font."""
+    if found is not None:
+        return []
+    return [
+        "There is no Japanese font here: PDFs that do not embed theirs may lose text. "
+        f"Install one with `sudo apt-get install {FONT_PACKAGE}` and start again.",
+        "日本語フォントがありません。フォントを埋め込んでいない PDF の文字が"
+        "失われることがあります。"
+        f"`sudo apt-get install {FONT_PACKAGE}` で入れて、起動し直してください。",
+    ]
+
+
+def _where(stack: Stack) -> list[str]:
     try:
         who = stack.provisioned
     except LocalError:

@@ -57,14 +57,16 @@ _RESULTS = {
 def kept_objects(child_ids: Sequence[str]) -> dict[str, tuple[bool, bool]]:
     """Return, for each child that has a row, whether its source and its results are still wanted.
 
-    A child that is missing from the answer has no row at all.
+    What a failed or cancelled import has left of a result goes once its source is gone, when
+    nothing can begin it anew. A child that is missing from the answer has no row at all.
     """
     kept: dict[str, tuple[bool, bool]] = {}
     with connection():
         for import_type in ImportType:
             rows = fetch(
                 f"""SELECT id, source_expired_at IS NULL AS source,
-                           result_expired_at IS NULL AS result
+                           result_expired_at IS NULL
+                               AND (status = 'completed' OR source_expired_at IS NULL) AS result
                     FROM {import_type} WHERE id = ANY(%s)""",
                 (list(child_ids),),
             )

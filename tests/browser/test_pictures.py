@@ -22,7 +22,7 @@ def test_the_picture_of_a_page_stands_beside_its_text(
     second = page.get_by_role("img", name="Picture of page 2")
     second.scroll_into_view_if_needed()
     expect(second).to_be_visible()
-    wait_until(lambda: second.evaluate(_SHOWN) == 1132)
+    wait_until(lambda: second.evaluate(_SHOWN) == 1131)
     text = page.locator("article").nth(1).locator("[data-searched]")
     beside, picture = text.bounding_box(), second.bounding_box()
     assert beside and picture and beside["x"] >= picture["x"] + picture["width"]

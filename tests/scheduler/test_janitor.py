@@ -145,3 +145,14 @@ def test_pictures_without_a_row_are_orphans(janitor, bucket, aged):
 
     assert sorted(janitor.collect_orphans()) == sorted(orphans)
     assert keys(bucket) == [kept]
+
+
+def test_pictures_of_an_import_without_a_result_go_after_its_source(janitor, bucket, aged):
+    _, (child_id,) = register()
+    report(child_id, "failed")
+    left = store(bucket, f"imports/{child_id}/pages/1-{'b' * 64}")
+    assert janitor.collect_orphans() == []
+
+    change("UPDATE page_import SET source_expired_at = now()")
+
+    assert janitor.collect_orphans() == [left]

@@ -1,8 +1,9 @@
 """Every corpus file gives what is known about it: tests/corpus/facts.json, one entry for each.
 
-`characters` counts what is not white space, `tables` are rows × columns, `headings` are those in
-the Markdown, `warnings` their first words. The shared corpus is used where it is at hand; the copy
-beside the facts lacks only the files over 200 KB.
+`pictures` are the width and height of each page's picture, `characters` counts what is not white
+space, `tables` are rows × columns, `headings` are those in the Markdown, `warnings` their first
+words. The shared corpus is used where it is at hand; the copy beside the facts lacks only the files
+over 200 KB.
 """
 
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.parsing import ParseError
+from jobs.parsing import ParseError, draw
 from tests.jobs.parsing.conftest import FILES
 
 SHARED = FILES.parents[3] / "shared" / "corpus"
@@ -53,6 +54,23 @@ def test_a_corpus_file_gives_what_is_known_about_it(imported, name):
     titles = [entry["title"] for entry in document["outline"]]
     assert titles[: len(facts.get("outline", []))] == facts.get("outline", [])
     assert [words for words in facts.get("passages", []) if words not in text] == []
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FACTS if "error" not in FACTS[name] and place(name).exists()]
+)
+def test_the_pages_of_a_corpus_file_have_the_pictures_that_are_known(name):
+    path = place(name)
+    drawn = draw(
+        path,
+        file_name=path.name,
+        options={},
+        first=1,
+        cpu_seconds=60,
+        progress=lambda done, total: None,
+    )
+
+    assert [[one.width, one.height] for one in drawn] == FACTS[name].get("pictures", [])
 
 
 def test_every_corpus_file_has_its_facts():

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from jobs.parsing import DRAWN, ParseError, draw, scan
+from jobs.parsing.page_import import pdf_pictures
 from jobs.parsing.page_import.pictures import MAX_SIDE, Flaw, Picture
 from jobs.worker.pictures import webp_size
 from tests.jobs.parsing.conftest import FILES
@@ -58,9 +59,9 @@ def huge_png(side: int) -> bytes:
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        ("jsverb.pdf", [(1132, 1600)] * 4),
-        ("vertical_writing.pdf", [(834, 417)]),
-        ("word365_structure.pdf", [(1132, 1600)]),
+        ("jsverb.pdf", [(1131, 1600)] * 4),
+        ("vertical_writing.pdf", [(833, 417)]),
+        ("word365_structure.pdf", [(1131, 1600)]),
         ("noembed-sjis.pdf", [(1131, 1600)]),
     ],
 )
@@ -101,6 +102,19 @@ def test_japanese_text_in_a_font_that_is_not_embedded_is_seen(tmp_path):
 
     assert ink(blank) == 0
     assert ink(written) > 5_000
+
+
+def test_a_page_that_takes_for_ever_is_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(pdf_pictures, "_PAGE_SECONDS", 0.3)
+    lines = b"".join(
+        b"%d %d m %d %d l S\n" % (i % 200, i * 7 % 200, i * 13 % 200, i * 31 % 200)
+        for i in range(100_000)
+    )
+
+    slow, quick = drawn(pdf(lines, b""), tmp_path)
+
+    assert slow == Flaw(1, "image_too_slow: drawing this page takes too long.")
+    assert isinstance(quick, Picture)
 
 
 @pytest.mark.parametrize("media", [b"0 0 14400 2", b"0 0 2 14400", b"0 0 1 1", b"0 0 14400 14400"])

@@ -55,7 +55,7 @@ def test_each_page_of_a_pdf_has_its_picture_in_the_bucket(reading, tmp_path):
         image = page["image"]
         data = pictures[f"{page['number']}-{image['sha256']}"]
         assert hashlib.sha256(data).hexdigest() == image["sha256"]
-        assert (image["width"], image["height"]) == webp_size(data) == (1132, 1600)
+        assert (image["width"], image["height"]) == webp_size(data) == (1131, 1600)
         assert image["size_bytes"] == len(data)
         assert "text" in page
 
