@@ -1,10 +1,12 @@
 """The outbox of outgoing events: leased, settled under the lease, retried, given up."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 
-from models import deliveries, delivery_log, endpoints
+from models import announcements, deliveries, delivery_log, endpoints
+from models.database import fetch, transaction
 from models.deliveries import Attempt
 from models.endpoints import EventType
 from tests.builders import ALICE, BOB, change, rows
@@ -232,3 +234,82 @@ def test_old_events_are_forgotten_with_their_deliveries_and_attempts(database):
     assert delivery_log.forget_events(keep_days=30, limit=100) == 1
     assert len(rows("SELECT event_id FROM delivery")) == 1
     assert rows("SELECT event_id FROM delivery_attempt") == []
+
+
+def shared_event():
+    """Have one event told to two endpoints of Alice; return their IDs."""
+    one, two = endpoint(), endpoint()
+    with transaction():
+        announcements.record(EventType.BATCH_COMPLETED, {}, owner=ALICE, component="web")
+    return one, two
+
+
+def test_settling_an_event_at_one_endpoint_leaves_the_other_alone(database):
+    shared_event()
+    first, second = claim()
+    assert first.event_id == second.event_id
+    assert settle(first, OK) == "delivered"
+    assert settle(second, SILENT, retry_seconds=None) == "failed"
+    found = rows("SELECT state, error FROM delivery ORDER BY state")
+    assert [(row["state"], row["error"]) for row in found] == [
+        ("delivered", None),
+        ("failed", "timed_out"),
+    ]
+
+
+def test_claiming_an_event_for_one_endpoint_leaves_the_other_alone(database):
+    one, _ = shared_event()
+    change("UPDATE delivery SET due_at = now() + interval '1 hour' WHERE endpoint_id <> %s", (one,))
+    (claimed,) = claim()
+    assert claimed.endpoint_id == one
+    assert len(rows("SELECT 1 AS one FROM delivery WHERE attempts = 1")) == 1
+
+
+def test_what_was_delivered_or_given_up_is_not_claimed_beside_what_waits(database):
+    endpoint_id = queued(3)
+    one, two, three = claim()
+    settle(one, OK)
+    settle(two, BROKEN, retry_seconds=None)
+    settle(three, BROKEN, retry_seconds=0)
+    assert rows("SELECT error FROM delivery WHERE state = 'pending'")[0]["error"] == "status"
+    change("UPDATE endpoint SET failing_since = NULL WHERE id = %s", (endpoint_id,))
+    assert [claimed.event_id for claimed in claim()] == [three.event_id]
+
+
+def test_an_expired_lease_with_attempts_left_is_no_failure(database):
+    queued()
+    claim()
+    expire_leases()
+    assert deliveries.fail_exhausted(2) == 0
+    assert len(claim()) == 1
+
+
+def test_a_claim_passes_over_what_another_scheduler_is_claiming(database):
+    queued(2)
+    with transaction():
+        held = fetch("SELECT event_id FROM delivery ORDER BY due_at LIMIT 1 FOR UPDATE")
+        claimed = []
+        thread = threading.Thread(target=lambda: claimed.extend(claim()))
+        thread.start()
+        thread.join(4)
+        assert not thread.is_alive(), "it waited for the lock"
+    assert [each.event_id != held[0]["event_id"] for each in claimed] == [True]
+
+
+def test_schedulers_that_claim_at_once_never_share_a_delivery(database):
+    for n in range(6):
+        queued(4, subject=f"subject-{n}")
+    start, found = threading.Barrier(3), []
+
+    def race():
+        start.wait()
+        found.extend(claim(8))
+
+    threads = [threading.Thread(target=race) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ids = [claimed.event_id for claimed in found]
+    assert len(ids) == len(set(ids))
+    assert len(ids) >= 8
