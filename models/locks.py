@@ -76,9 +76,10 @@ def lock_batch(subject: str, batch_id: str) -> tuple[ImportType, list[Locked]]:
 
     Needs an open transaction. Raises NotFound for strangers and deleted batches.
     """
+    # Not FOR UPDATE: whoever holds an item writes events, whose foreign key shares the batch's key.
     batches = fetch(
         """SELECT type FROM batch
-           WHERE id = %s AND created_by = %s AND deleted_at IS NULL FOR UPDATE""",
+           WHERE id = %s AND created_by = %s AND deleted_at IS NULL FOR NO KEY UPDATE""",
         (batch_id, subject),
     )
     if not batches:

@@ -17,12 +17,12 @@ GUARDED = ("transitions", "verdicts", "outbox", "locks", "idempotency", "redrive
 #: Tables without a decision: the list of migrations.
 _UNGUARDED_TABLES = frozenset({"schema_migration"})
 _KEYWORD = re.compile(
-    r"\b(WHERE|AND|OR|ORDER BY|LIMIT|RETURNING|FOR UPDATE|GROUP BY|ON CONFLICT|UNION|SELECT|FROM"
-    r"|SET|JOIN|WHEN|THEN|ELSE|END)\b"
+    r"\b(WHERE|AND|OR|ORDER BY|LIMIT|RETURNING|FOR (NO KEY )?UPDATE|GROUP BY|ON CONFLICT|UNION"
+    r"|SELECT|FROM|SET|JOIN|WHEN|THEN|ELSE|END)\b"
 )
 #: Which row it is, which is no guard.
 _NAMES_A_ROW = re.compile(r"(\w+\.)?(id|batch_id|job_id|key) = (%s|%\(id\)s|ANY\(%s\)|\w+\.id)")
-_LOCK = re.compile(r"\s+FOR UPDATE( OF \w+)?( SKIP LOCKED)?")
+_LOCK = re.compile(r"\s+FOR(?: NO KEY)? UPDATE( OF \w+)?( SKIP LOCKED)?")
 
 
 @dataclass(frozen=True)
