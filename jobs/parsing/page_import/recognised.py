@@ -6,7 +6,7 @@ https://tesseract-ocr.github.io/tessdoc/Command-Line-Usage.html#tsv-output
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -21,6 +21,8 @@ _MAX_WORDS = 200_000
 _LEAST_CERTAIN = 10.0
 #: The models write these for Japanese punctuation, as words of their own.
 _CLOSING = ",.;:!?)]}"
+#: A line that ends before this part of the longest one is the last of its paragraph.
+_FULL_LINE = 0.85
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,21 @@ class Recognised:
 
 @dataclass(frozen=True)
 class _Word:
+    """One word; its box is left, top, right and bottom in pixels."""
+
     paragraph: tuple[str, ...]
     line: tuple[str, ...]
     certainty: float
     text: str
+    box: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line or column: its text, and where it ends in the direction of writing."""
+
+    text: str
+    end: int
 
 
 def read_tsv(content: str) -> Recognised | None:
@@ -47,7 +60,11 @@ def read_tsv(content: str) -> Recognised | None:
         return None
     letters = sum(len(word.text) for word in words)
     certain = sum(word.certainty * len(word.text) for word in words) / letters
-    paragraphs = [_paragraph(group) for _, group in groupby(words, key=lambda w: w.paragraph)]
+    paragraphs = [
+        paragraph
+        for _, group in groupby(words, key=lambda word: word.paragraph)
+        for paragraph in _paragraphs(group)
+    ]
     return Recognised(
         text="\n\n".join(paragraphs),
         markdown="\n\n".join(escape_markdown(paragraph) for paragraph in paragraphs),
@@ -62,23 +79,34 @@ def _words(content: str) -> Iterator[_Word]:
             continue
         text = clean(row[11]).strip()
         try:
+            left, top, width, height = map(int, row[6:10])
             certainty = float(row[10])
         except ValueError:
             continue
         if text and _LEAST_CERTAIN <= certainty <= 100:
-            yield _Word(tuple(row[1:4]), tuple(row[1:5]), certainty, text)
+            box = (left, top, left + width, top + height)
+            yield _Word(tuple(row[1:4]), tuple(row[1:5]), certainty, text, box)
 
 
-def _paragraph(words: Iterable[_Word]) -> str:
-    """Return the lines of a paragraph joined as the lines of a PDF are."""
-    lines = []
-    for _, line in groupby(words, key=lambda word: word.line):
-        text = ""
-        for word in line:
-            close = word.text[0] in _CLOSING
-            text = text + word.text if close or not text else join(text, word.text)
-        lines.append(text)
+def _paragraphs(words: Iterable[_Word]) -> Iterator[str]:
+    """Yield lines joined as those of a PDF are; a line that ends early ends its paragraph."""
+    lines = [_line(list(line)) for _, line in groupby(words, key=lambda word: word.line)]
+    full = max(line.end for line in lines) * _FULL_LINE
     text = ""
-    for line_text in lines:
-        text = join(text, line_text) if text else line_text
-    return text
+    for line in lines:
+        text = join(text, line.text) if text else line.text
+        if line.end < full:
+            yield text
+            text = ""
+    if text:
+        yield text
+
+
+def _line(words: Sequence[_Word]) -> _Line:
+    text = ""
+    for word in words:
+        close = word.text[0] in _CLOSING
+        text = text + word.text if close or not text else join(text, word.text)
+    left, top = (min(word.box[side] for word in words) for side in (0, 1))
+    right, bottom = (max(word.box[side] for word in words) for side in (2, 3))
+    return _Line(text, bottom if bottom - top > right - left else right)
