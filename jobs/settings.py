@@ -31,8 +31,7 @@ class Fragment(BaseSettings):
 class LogSettings(Fragment):
     """How a process writes its log."""
 
-    #: json for machines, pretty for a terminal
-    #: auto: pretty on a terminal, else JSON
+    #: json for machines, pretty for people, auto: pretty on a terminal and else json
     log_format: Literal["auto", "json", "pretty"] = "auto"
     #: the least level that is logged
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

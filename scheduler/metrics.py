@@ -63,6 +63,12 @@ COLLECTED = counter(
     {"outcome": ("orphan", "source_expired", "result_expired", "upload_unused")},
 )
 
+DELIVERIES = counter(
+    "import_event_deliveries_total",
+    "Attempts to deliver an event to a subscriber's endpoint.",
+    {"outcome": ("delivered", "failed")},
+)
+
 TICKS = counter("import_scheduler_ticks_total", "Ticks by their end.", {"tick": (), "outcome": ()})
 TICK_SECONDS = histogram(
     "import_scheduler_tick_duration_seconds",

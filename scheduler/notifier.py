@@ -23,6 +23,7 @@ from jobs.settings import decode_secrets
 from jobs.signing import SIGNATURE_HEADER, sign
 from models import deliveries
 from models.deliveries import Attempt, Claimed
+from scheduler.metrics import DELIVERIES
 from scheduler.posting import Poster
 from scheduler.settings import SchedulerSettings
 
@@ -126,6 +127,7 @@ class Notifier:
             retry_seconds=self._pause(claimed, attempt),
             failing_days=self._failing_days,
         )
+        DELIVERIES.labels("delivered" if attempt.delivered else "failed").inc()
         (log.info if attempt.delivered else log.warning)(
             "event_delivered" if attempt.delivered else "event_not_delivered",
             endpoint_id=claimed.endpoint_id,
