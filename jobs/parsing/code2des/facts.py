@@ -117,6 +117,16 @@ class Endpoint:
     framework: str
     router: str
     line: int
+    #: the name by which links ask for the route
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mount:
+    """Routes of another module under a prefix."""
+
+    prefix: str
+    module: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +245,7 @@ class FileFacts:
     #: router variable → prefix of its routes
     prefixes: dict[str, str] = field(default_factory=dict)
     endpoints: list[Endpoint] = field(default_factory=list)
+    mounts: list[Mount] = field(default_factory=list)
     entry_points: list[EntryPoint] = field(default_factory=list)
     sql: list[SqlUse] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)

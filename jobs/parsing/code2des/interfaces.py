@@ -11,6 +11,8 @@ from typing import Any
 from jobs.parsing.code2des.facts import Endpoint, FileFacts
 from jobs.parsing.code2des.index import Index
 from jobs.parsing.code2des.manifests import Manifest
+from jobs.parsing.code2des.mounts import mounts
+from jobs.parsing.code2des.python_django import VERBS, methods_of
 from jobs.parsing.code2des.relations import module_id
 
 #: every router of a file
@@ -21,6 +23,7 @@ _PATH_PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>|\{([^{}:]+)(?::[^{}]*)?\}
 def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
     """Return all routes with the prefixes of their routers, sorted by path and method."""
     mounted = _mounted_prefixes(files, index)
+    included = mounts(files, index)
     rows = []
     for facts in files:
         path = facts.source.path
@@ -29,18 +32,45 @@ def endpoints(files: Sequence[FileFacts], index: Index) -> list[dict[str, Any]]:
             if not _same(prefix, facts, endpoint):
                 prefix += facts.prefixes.get(endpoint.router, "")
             full = prefix.rstrip("/") + endpoint.path if endpoint.path else prefix or "/"
-            rows.append(
-                {
-                    "method": endpoint.method,
-                    "path": full,
-                    "handler": _handler(endpoint, path, index),
-                    "framework": endpoint.framework,
-                    "params": [a or b or c for a, b, c in _PATH_PARAMETER.findall(full)],
-                    "file": path,
-                    "line": endpoint.line,
-                }
-            )
+            if endpoint.framework == "django":
+                rows += _django_rows(endpoint, included.get(path, [""]), path, index)
+            else:
+                handler = _handler(endpoint, path, index)
+                rows.append(_endpoint_row(endpoint, endpoint.method, full, handler, path))
     return sorted(rows, key=lambda row: (row["path"], row["method"], row["file"], row["line"]))
+
+
+def _django_rows(
+    endpoint: Endpoint, prefixes: Sequence[str], path: str, index: Index
+) -> list[dict[str, Any]]:
+    """Return the rows of a route under each of its prefixes, one for each method that is known."""
+    found = index.find(endpoint.handler, path)
+    pairs: list[tuple[str, str | None]] = [("ANY", found)]
+    if found in index.functions:
+        pairs = [(method, found) for method in methods_of(index.functions[found])]
+    elif found is not None:
+        own = {verb: index.method(found, verb) for verb in VERBS}
+        pairs = [(v.upper(), m[0]) for v, m in own.items() if m is not None] or pairs
+    return [
+        _endpoint_row(endpoint, method, "/" + prefix + endpoint.path[1:], handler, path)
+        for prefix in prefixes
+        for method, handler in pairs
+    ]
+
+
+def _endpoint_row(
+    endpoint: Endpoint, method: str, full: str, handler: str | None, path: str
+) -> dict[str, Any]:
+    return {
+        "method": method,
+        "path": full,
+        "name": endpoint.name or None,
+        "handler": handler,
+        "framework": endpoint.framework,
+        "params": [a or b or c for a, b, c in _PATH_PARAMETER.findall(full)],
+        "file": path,
+        "line": endpoint.line,
+    }
 
 
 def _handler(endpoint: Endpoint, path: str, index: Index) -> str | None:

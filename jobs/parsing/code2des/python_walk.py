@@ -40,7 +40,7 @@ from jobs.parsing.code2des.python_nodes import (
     parameters,
     string_value,
 )
-from jobs.parsing.code2des.python_web import read_call, read_route, worker_kind
+from jobs.parsing.code2des.python_web import note_view, read_call, read_route, worker_kind
 from jobs.parsing.code2des.sql_strings import table_uses
 
 _BRANCHES = frozenset(
@@ -210,13 +210,10 @@ class Walk:
         if left.type == "identifier":
             self._assign_name(node, scope, name, made)
             if scope.owner is not None:
-                variable = Variable(
-                    name=name,
-                    type=flat(annotation),
-                    default=flat(right),
-                    doc=comment_above(outer(node)),
-                )
-                scope.owner.fields.append(variable)
+                doc = comment_above(outer(node))
+                kind, default = flat(annotation), flat(right)
+                scope.owner.fields.append(Variable(name=name, type=kind, default=default, doc=doc))
+                note_view(scope.owner, name, right, self._facts)
         elif name.startswith("self.") and scope.function is not None:
             self._assign_attribute(scope.function, name[5:], flat(annotation), made)
         return True

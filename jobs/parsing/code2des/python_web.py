@@ -6,8 +6,9 @@ import re
 
 from tree_sitter import Node
 
-from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function, Render
+from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function, Render, Type
 from jobs.parsing.code2des.nodes import text_of
+from jobs.parsing.code2des.python_django import read_django
 from jobs.parsing.code2des.python_nodes import (
     call_parts,
     first_argument,
@@ -86,6 +87,7 @@ def read_call(
 ) -> None:
     """Note what a call tells of the web: a router, a template that is shown."""
     _read_router(call, parts, facts)
+    read_django(call, parts[0], facts)
     _read_render(call, parts[0], function, facts)
 
 
@@ -116,6 +118,13 @@ def _read_render(call: Node, name: str, function: Function | None, facts: FileFa
         if template and "." in template:
             facts.renders.append(Render(template=template, function=function.qualified))
             return
+
+
+def note_view(owner: Type, name: str, right: Node | None, facts: FileFacts) -> None:
+    """Note the template that a class-based view shows."""
+    template = string_value(right) if name == "template_name" else None
+    if template:
+        facts.renders.append(Render(template=template, function=owner.qualified))
 
 
 def worker_kind(mark: Node) -> str | None:

@@ -95,7 +95,9 @@ class _Known:
                 if endpoint["method"] in ("GET", "ANY"):
                     self._by_pattern.setdefault(_pattern(endpoint["path"]), screen)
                 name = (endpoint["handler"] or "").partition("#")[2].split("(")[0]
-                self._by_name.setdefault(name.rpartition(".")[2], screen)
+                for known_as in (endpoint["name"], name.rpartition(".")[2]):
+                    if known_as:
+                        self._by_name.setdefault(known_as, screen)
         for (path, _), elements in groups.items():
             self._client_routes(path, elements)
 
@@ -103,12 +105,13 @@ class _Known:
         """Return function → screens that it renders."""
         found: dict[str, list[str]] = defaultdict(list)
         for facts in files:
-            functions = self.index.files[facts.source.path].functions
+            entry = self.index.files[facts.source.path]
             for render in facts.renders:
                 path = self.template(render.template)
-                function = functions.get(render.function)
-                if path is not None and function is not None:
-                    found[function].append(screen_id(path, ""))
+                if path is None:
+                    continue
+                for handler in _handlers(render.function, entry.functions, entry.types):
+                    found[handler].append(screen_id(path, ""))
         for endpoint in endpoints if self._templates else ():
             path = self._of_rails(endpoint)
             if path is not None and endpoint["handler"] not in found:
@@ -173,7 +176,7 @@ class _Known:
         """Return the screen that a link written in the file at `path` leads to."""
         if match := _NAMED.search(written):
             name = match.group(1) or match.group(2)
-            return self._by_name.get(re.split(r"[.:]", name)[-1])
+            return self._by_name.get(name) or self._by_name.get(re.split(r"[.:]", name)[-1])
         if written.startswith("@{"):
             written = written[2:].split("(")[0].rstrip("}")
         bare = written.split("?")[0].split("#")[0].strip()
@@ -181,6 +184,14 @@ class _Known:
             return self._routed(_pattern(bare))
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), bare))
         return screen_id(beside, "") if (beside, "") in self.groups else None
+
+
+def _handlers(name: str, functions: Mapping[str, str], types: Mapping[str, str]) -> list[str]:
+    """Return a function, or a class with its methods, that shows a screen."""
+    if name in functions:
+        return [functions[name]]
+    own = [identifier for method, identifier in functions.items() if method.startswith(f"{name}.")]
+    return [*own, types[name]] if name in types else []
 
 
 def _pattern(path: str) -> str:
