@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jobs.parsing.code2des.facts import FileFacts, Function, Import, Type
 from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.tsconfig import PathMaps
 
 _SUFFIXES = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _NODE_NAMES = """
@@ -27,6 +28,11 @@ class Resolver(ImportResolver):
             path: {t.qualified for t in facts.types} | {f.qualified for f in facts.functions}
             for path, facts in self._facts.items()
         }
+        self._maps = PathMaps({})
+
+    def configure(self, manifests: Mapping[str, str]) -> None:
+        """Take the `paths` and `baseUrl` of tsconfig.json and jsconfig.json."""
+        self._maps = PathMaps(manifests)
 
     def module_name(self, path: str) -> str:
         """Return the path without its ending and without `/index`."""
@@ -43,17 +49,23 @@ class Resolver(ImportResolver):
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the file of a relative import, else the package."""
         name = entry.module
+        for candidate in self._maps.candidates(name, path):
+            if found := self._tried(candidate):
+                return self._target(found, entry)
         if name.startswith((".", "/", "@/", "~/")):
             found = self._file(name, path)
             if found is None:
                 return Target(external=name, ecosystem="unresolved")
-            member = None if entry.name in (None, "*") else entry.name
-            return Target(path=found, member=self._member(found, member))
+            return self._target(found, entry)
         if name.startswith("node:") or name.split("/")[0] in _NODE:
             top = name.removeprefix("node:").split("/")[0]
             return Target(external=top, ecosystem="node-stdlib")
         parts = name.split("/")
         return Target(external="/".join(parts[: 2 if name.startswith("@") else 1]), ecosystem="npm")
+
+    def _target(self, found: str, entry: Import) -> Target:
+        member = None if entry.name in (None, "*") else entry.name
+        return Target(path=found, member=self._member(found, member))
 
     def _member(self, path: str, name: str | None) -> str | None:
         if name != "default":
@@ -75,15 +87,15 @@ class Resolver(ImportResolver):
             bases = [f"src/{name[2:]}", name[2:]]
         else:
             bases = [posixpath.normpath(posixpath.join(posixpath.dirname(path), name))]
-        for base in bases:
-            bare = base
-            for ending in (".js", ".jsx", ".mjs", ".cjs"):
-                bare = bare.removesuffix(ending)
-            tries = [base, *(bare + s for s in _SUFFIXES), *(f"{base}/index{s}" for s in _SUFFIXES)]
-            for candidate in tries:
-                if candidate in self._facts:
-                    return candidate
-        return None
+        return next((found for base in bases if (found := self._tried(base))), None)
+
+    def _tried(self, base: str) -> str | None:
+        """Return the file that Node or TypeScript would open for a path without its ending."""
+        bare = base
+        for ending in (".js", ".jsx", ".mjs", ".cjs"):
+            bare = bare.removesuffix(ending)
+        tries = [base, *(bare + s for s in _SUFFIXES), *(f"{base}/index{s}" for s in _SUFFIXES)]
+        return next((candidate for candidate in tries if candidate in self._facts), None)
 
     def implicit(self, name: str, path: str) -> Target | None:
         """Return the file behind `export * from` that defines `name`."""

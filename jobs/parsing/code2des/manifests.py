@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.parsing.code2des.manifest_formats import project_of, read_other
+from jobs.parsing.code2des.tsconfig import NAMES
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)")
 
@@ -31,6 +32,8 @@ def read_manifests(texts: Mapping[str, str]) -> Manifest:
     """Read all manifests; the one nearest to the root names the project."""
     manifest = Manifest()
     for path in sorted(texts, key=lambda p: (p.count("/"), p)):
+        if NAMES.search(path.rsplit("/", 1)[-1]):
+            continue  # tells where names lead, not what the project needs
         if path.endswith("pyproject.toml"):
             _read_pyproject(manifest, path, texts[path])
         elif path.endswith(".txt"):

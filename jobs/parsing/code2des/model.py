@@ -34,6 +34,8 @@ def build_model(sources: Sources, files: Sequence[FileFacts], root_name: str) ->
         name: load(name).Resolver([f for f in files if family(f.source.language) == family(name)])
         for name in used
     }
+    for resolver in resolvers.values():
+        resolver.configure(sources.manifests)
     index = Index(files, resolvers)
     manifest = read_manifests(sources.manifests)
     relations = find_relations(files, index)

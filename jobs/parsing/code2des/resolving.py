@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobs.parsing.code2des.facts import Import
@@ -18,8 +20,12 @@ class Target:
     confidence: str = "exact"
 
 
-class ImportResolver:
+class ImportResolver(ABC):
     """Resolve the imports of one project's files of one language; built from their facts."""
+
+    def configure(self, manifests: Mapping[str, str]) -> None:
+        """Take what the manifests of the project (path → text) say of where names lead."""
+        del manifests
 
     def module_name(self, path: str) -> str:
         """Return the name of a file as its language says it."""
@@ -29,9 +35,9 @@ class ImportResolver:
         """Return the package of a file: what stands above it in a diagram of packages."""
         return self.module_name(path).rpartition(".")[0]
 
+    @abstractmethod
     def resolve(self, entry: Import, path: str) -> Target:
         """Return where `entry`, written in the file at `path`, leads."""
-        raise NotImplementedError
 
     def targets(self, entry: Import, path: str) -> list[Target]:
         """Return every file that `entry` brings in; more than one only for a wildcard."""

@@ -26,7 +26,7 @@ _VENDORED = frozenset(
 )
 _MANIFESTS = re.compile(
     r"(?:pyproject\.toml|requirements[\w.-]*\.txt|package\.json|composer\.json|Cargo\.toml|go\.mod"
-    r"|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|.*\.csproj)$"
+    r"|(?:ts|js)config[\w.-]*\.json|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|.*\.csproj)$"
 )
 _GENERATED = re.compile(r"@generated|DO NOT EDIT|自動生成")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
