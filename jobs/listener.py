@@ -21,6 +21,8 @@ from prometheus_client.exposition import choose_encoder
 
 _RETRY_SECONDS = 2.0
 _CLIENT_SECONDS = 5.0
+#: Between two requests the thread looks this often whether it should stop.
+_LOOK_SECONDS = 0.2
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +49,6 @@ class Listener:
         self._registry = registry
         self._trouble = trouble
         self._stopped = threading.Event()
-        self._server: _Server | None = None
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
 
     def start(self) -> None:
@@ -58,8 +59,6 @@ class Listener:
     def stop(self) -> None:
         """End; what is being answered may still end by itself."""
         self._stopped.set()
-        if self._server is not None:
-            self._server.shutdown()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -75,15 +74,15 @@ class Listener:
                 self._stopped.wait(_RETRY_SECONDS)
                 continue
             with server:
-                self._server = server
                 log.info("metrics_listening", port=self._address[1])
-                if not self._stopped.is_set():
-                    server.serve_forever(poll_interval=0.2)
-            return
+                while not self._stopped.is_set():
+                    server.handle_request()
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    block_on_close = False
+    timeout = _LOOK_SECONDS
 
     def __init__(
         self,
