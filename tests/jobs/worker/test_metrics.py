@@ -21,7 +21,6 @@ from jobs.worker.errors import LeaveMessage
 from jobs.worker.gate import Gate
 from local.processes import free_port
 
-
 ROOT = Path(__file__).resolve().parents[3]
 
 
