@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Start Torikomi with one command: `python3 run.py`; also `run.py test` and `run.py token`.
+"""Start Torikomi with one command: `python3 run.py`; also `run.py test`, `token` and `operate`.
 
 Standard library only. Makes .venv beside this file, installs the hash-locked dependencies when
 their lock has changed, and hands over to `python -m local` in there. This file has to parse on
@@ -29,6 +29,7 @@ NEEDED = (3, 11)
 USAGE = """usage: python3 run.py          start Torikomi here
        python3 run.py test     run all checks and tests
        python3 run.py token    print an access token of the running Torikomi
+       python3 run.py operate  run an operator's command on it: operate doctor
 PORT (8000) and TORIKOMI_DATA (./var) choose where."""
 # pip's settings that say where packages come from, as uv spells them.
 UV_OPTIONS = {
@@ -52,12 +53,13 @@ def main(arguments: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         print(USAGE)
         return 0
-    if command not in ("run", "test", "token") or (command != "test" and len(arguments) > 1):
+    has_words = command in ("test", "operate")
+    if command not in ("run", "test", "token", "operate") or (not has_words and arguments[1:]):
         print(USAGE, file=sys.stderr)
         return 2
     try:
         check_python()
-        if command != "token":
+        if command in ("run", "test"):
             set_up("test" if command == "test" else "run")
         elif not venv_python().exists():
             raise SetupError("Torikomi does not run: start it with `python3 run.py` first.")

@@ -1,4 +1,4 @@
-"""`python -m local run`, `test` and `token`."""
+"""`python -m local run`, `test`, `token` and `operate`."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""The commands that run.py starts inside its venv: `run`, `test` and `token`."""
+"""The commands that run.py starts inside its venv: `run`, `test`, `token` and `operate`."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ from local.claim import is_running, read_run
 from local.errors import LocalError
 from local.greeting import greeting
 from local.keys import load_keys
+from local.operate import operate
 from local.plan import read_port
 from local.provision import sign_in
 from local.sample import import_sample
@@ -32,6 +33,8 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments[0] == "test":
             return run_checks(arguments[1:])
+        if arguments[0] == "operate":
+            operate(data_dir(), arguments[1:])
         return {"run": run, "token": token}[arguments[0]]()
     except Stopped:
         return 0

@@ -18,6 +18,7 @@ from typing import Any
 
 from local.claim import Claim
 from local.errors import LocalError
+from local.operate import remember_environment
 from local.plan import Plan
 from local.processes import port_is_free
 from local.provision import Account, Provisioned
@@ -174,6 +175,7 @@ class Stack:
             )
         steps: list[Callable[[], None]] = [
             self.services.start,
+            lambda: remember_environment(self.data_dir, self.env("web")),
             lambda: self._run_task("release"),
             self._resume,
             *(lambda name=name: self.supervisor.start(name) for name in self._processes),

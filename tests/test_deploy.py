@@ -113,6 +113,7 @@ def instructions(name: str) -> list[str]:
 def test_the_image_has_a_supported_python_the_lock_and_no_root() -> None:
     (base,) = instructions("FROM")
     assert re.fullmatch(r"python:3\.1[1-3]-slim", base)
+    assert "tesseract-ocr-jpn" in CONTAINERFILE
     assert any("--require-hashes -r local/locks/run.txt" in run for run in instructions("RUN"))
     assert instructions("USER") == ["torikomi"]
     assert not instructions("ADD")

@@ -29,9 +29,9 @@ def surroundings(data: Path, **variables: str) -> dict[str, str]:
 
 
 def local(command: str, data: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run one command of the product to its end."""
+    """Run one command of the product, given as one line, to its end."""
     return subprocess.run(
-        [sys.executable, "-m", "local", command],
+        [sys.executable, "-m", "local", *command.split()],
         cwd=ROOT,
         env=surroundings(data, **variables),
         capture_output=True,
@@ -62,7 +62,7 @@ class Running:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        assert wait_until(lambda: "準備ができました" in self.said() or self.ended(), 60)
+        assert wait_until(lambda: "準備ができました" in self.said() or self.ended(), 150)
         assert not self.ended(), self.said()
 
     def said(self) -> str:
@@ -110,6 +110,23 @@ def test_it_says_where_it_is_and_how_to_sign_in_and_hands_out_a_token(shared: Ru
     )
     with urllib.request.urlopen(request, timeout=10) as answer:
         assert len(json.load(answer)["batches"]) == 1
+
+
+def test_the_operators_commands_work_on_the_running_stack(shared: Running) -> None:
+    done = local("operate imports list --state completed --json", shared.data)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [each["file_name"] for each in json.loads(done.stdout)["imports"]] == ["welcome.md"]
+    kept = shared.data / "secrets" / "environment"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert local("operate imports explain nobody", shared.data).returncode == 1
+
+
+def test_without_a_running_stack_there_is_nothing_to_operate(tmp_path: Path) -> None:
+    done = local("operate doctor", tmp_path)
+
+    assert is_one_sentence(done)
+    assert "start it with `python3 run.py`" in done.stderr
 
 
 def test_a_second_start_is_refused_in_a_sentence_and_harms_nothing(shared: Running) -> None:
