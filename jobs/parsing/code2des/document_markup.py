@@ -43,8 +43,12 @@ class Writer:
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table; `columns` are phrase keys, cells are Markdown already."""
-        head = "| " + " | ".join(self.say(column) for column in columns) + " |"
-        rule = "|" + " --- |" * len(columns)
+        self.grid([self.say(column) for column in columns], rows)
+
+    def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table; heads and cells are Markdown already."""
+        head = "| " + " | ".join(heads) + " |"
+        rule = "|" + " --- |" * len(heads)
         self._add("\n".join([head, rule, *("| " + " | ".join(row) + " |" for row in rows)]))
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from jobs.parsing.code2des.document_markup import Writer, cell, code, place
+from jobs.parsing.code2des.document_matrix import matrix
 from jobs.parsing.code2des.relations import DEPENDS
 
 _MAX_ROWS = 500
@@ -107,6 +108,7 @@ def dependencies(writer: Writer, model: dict[str, Any]) -> None:
         ]
     )
     _packages(writer, model)
+    matrix(writer, model)
     if not model["cycles"]:
         writer.phrase("cycles_none")
     writer.items(

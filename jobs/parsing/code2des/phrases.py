@@ -202,6 +202,13 @@ PHRASES: Mapping[str, tuple[str, str]] = {
         "パッケージの循環 {number}: {names}",
         "Cycle of packages {number}: {names}",
     ),
+    "matrix": ("依存関係マトリクス（DSM）", "Dependency structure matrix"),
+    "matrix_note": (
+        "行のパッケージが列のパッケージを使う箇所（import文）の数です。上位層から順に並べており、"
+        "対角線の左下の数字は下位から上位への依存か循環を示します。",
+        "How often the package of a row imports from that of a column. Higher layers come first: a "
+        "number below the diagonal is a dependency upwards or part of a cycle.",
+    ),
     "cycle_lines": ("循環の原因となる箇所", "Where the cycles come from"),
     "violations": ("層の違反", "Layer violations"),
     "violation_skip": ("層の飛び越し", "skips a layer"),

@@ -7,7 +7,7 @@ import zipfile
 from markdown_it import MarkdownIt
 
 from jobs.parsing.code2des.mermaid import escape
-from tests.jobs.parsing.code_samples import markdown
+from tests.jobs.parsing.code_samples import archive, markdown
 
 HOSTILE = 'a|b`c<script>"; end [x](y) {z} #1 ~<~ 表'
 
@@ -119,3 +119,21 @@ def test_test_code_of_every_language_is_left_out(described):
     roles = {m["path"]: m["role"] for m in design["modules"]}
     assert [path for path, role in roles.items() if role == "code"] == ["Contest.java", "e.cs"]
     assert [f["public"] for f in design["functions"]] == [False]
+
+
+def test_a_large_project_has_a_matrix_of_packages(described):
+    tree = {f"{p}/__init__.py": "" for p in ("web", "service", "data")}
+    for number in range(20):
+        tree[f"web/w{number}.py"] = f"from service import s{number}\n"
+        tree[f"service/s{number}.py"] = f"from data import d{number}\n"
+        tree[f"data/d{number}.py"] = "from web import w0\n" if number == 3 else ""
+    japanese = markdown(described(archive(tree), "large.zip"))["ja"]
+    section = japanese.split("### 依存関係マトリクス（DSM）")[1].split("##")[0]
+    rows = [line.split(" | ")[1:] for line in section.split("\n") if line.startswith("| ")][2:]
+    assert [[cell.strip("` |") for cell in row] for row in rows] == [
+        ["data", "■", "–", "1"],
+        ["service", "20", "■", "–"],
+        ["web", "–", "20", "■"],
+    ]
+    small = markdown(described(archive(dict(list(tree.items())[:30])), "small.zip"))["ja"]
+    assert "DSM" not in small
