@@ -225,3 +225,16 @@ def test_lines_are_merged_and_lines_that_are_none_stay(tmp_path):
     assert json.loads(second)["page"] == page
     assert json.loads(third)["page"] == good[2]["page"]
     assert rest == rubbish
+
+
+def test_each_part_of_the_work_takes_its_share_of_the_progress():
+    seen: list[tuple[int, int | None]] = []
+    watch = Watch(on_progress=lambda *progress: seen.append(progress), should_stop=lambda: False)
+
+    watch.part(0.0, 0.1).on_progress(40, 40)
+    watch.part(0.1, 0.2).on_progress(20, 40)
+    watch.part(0.2, 1.0, of=40).on_progress(1, 2)
+    watch.part(0.2, 1.0, of=40).on_progress(2, 2)
+    watch.part(0.0, 0.1).on_progress(3, None)
+
+    assert seen == [(4, 40), (6, 40), (24, 40), (40, 40), (3, None)]
