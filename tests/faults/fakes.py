@@ -135,6 +135,9 @@ class FakeStorage(Storage):
             self.results.pop(key.split("/")[1], None)
         return 1
 
+    def delete_tree(self, prefix: str) -> int:
+        return sum(self.delete(key) for key in list(self.list_keys(prefix)))
+
     def store_result_as(self, child_id: str, digest: str) -> None:
         """Let a result object of this digest be there."""
         self.keys.add(f"imports/{child_id}/results/1-{digest}")
