@@ -95,6 +95,7 @@ def test_secrets_are_readable_by_the_owner_only(stack: Stack) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == {
         "aws_secret": 0o600,
+        "environment": 0o600,
         "password": 0o600,
         "postgres_password": 0o600,
         "sealing_pair": 0o600,
