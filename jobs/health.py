@@ -56,9 +56,10 @@ class Health:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and remove the file: who is gone is not alive."""
+        """End, started or not, and remove the file: who is gone is not alive."""
         self._stopped.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._listener.stop()
         if self._file is not None:
             with suppress(OSError):

@@ -119,6 +119,7 @@ class Process:
         )
         self._reporter = Reporter(settings)
         self._broker = LeasedBroker(settings, self._gate, self._stop)
+        self._health = alive.health(settings, self._broker.consumers)
 
     def run(self) -> int:
         """Start everything, wait for a signal or a stall, stop everything."""
@@ -126,10 +127,12 @@ class Process:
         try:
             tested = self._test_sandbox()
             walls.hide_from_children()
+            self._health.start()
             if not self._open_queues():
                 return self._status
             self._work(tested)
         finally:
+            self._health.stop()
             self._sandbox.close()
             self._reporter.close()
             self._temp_root.close()
@@ -212,16 +215,13 @@ class Process:
             self._on_stall,
             after_seconds=self._settings.watchdog_seconds,
         )
-        health = alive.health(self._settings, consumers)
         worker.start()
         watchdog.start()
-        health.start()
         log.info("worker_started", queues=list(consumers), threads=threads, pid=os.getpid())
         self._stop.wait()
         log.info("worker_stopping", held=sum(consumer.held() for consumer in consumers.values()))
         watchdog.stop()
         self._shut_down(worker)
-        health.stop()
 
     def _shut_down(self, worker: dramatiq.Worker) -> None:
         """Stop receiving and working at once; give back what is held within the time.

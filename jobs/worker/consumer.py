@@ -69,7 +69,9 @@ class LeasedConsumer(SQSConsumer):
         self.queue_name = queue
         self.url = url
         self.slots = settings.worker_threads
-        self.last_activity = self.last_look = time.monotonic()
+        self.last_activity = time.monotonic()
+        #: when a thread last asked for a message; None before the first time
+        self.last_look: float | None = None
         self._leases = leases
         self._settings = settings
         self._gate = gate

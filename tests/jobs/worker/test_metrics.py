@@ -6,6 +6,7 @@ import re
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -157,3 +158,15 @@ def test_a_worker_in_trouble_says_so_and_its_heartbeat_stops(
     finally:
         health.stop()
     assert not heartbeat.exists()
+
+
+def test_a_worker_that_waits_for_sqs_is_alive(workers: Any) -> None:
+    port = free_port()
+    worker = workers.launch(AWS_ENDPOINT_URL="http://127.0.0.1:9", WORKER_METRICS_PORT=str(port))
+
+    worker.wait_for("queue_unavailable", seconds=60)
+    assert get(f"http://127.0.0.1:{port}/livez").text == "ok\n"
+    text = get(f"http://127.0.0.1:{port}/metrics").text
+    assert 'import_worker_held_messages{queue="page_import"} 0.0' in text
+    assert "import_worker_temp_free_bytes" in text
+    assert worker.stop() == 0
