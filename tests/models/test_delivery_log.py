@@ -146,3 +146,13 @@ def test_two_janitors_forget_side_by_side(pair):
         thread.join(4)
         assert not thread.is_alive(), "it waited for the lock"
     assert counts == [1]
+
+
+def test_the_last_status_is_that_of_the_event_itself(pair):
+    _, bad = pair
+    first, second = event_ids()
+    delivery_log.replay(ALICE, bad, first)
+    (claimed,) = deliveries.claim(10, max_attempts=9)
+    deliveries.settle(claimed, OK, retry_seconds=None, failing_days=3)
+    found, _ = delivery_log.list_deliveries(ALICE, bad)
+    assert {view.event_id: view.last_status for view in found} == {first: 200, second: 500}
