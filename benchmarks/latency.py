@@ -6,15 +6,19 @@ PostgreSQL, all on its clock; "readable" is what a client sees that asks every 1
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import httpx
 import psycopg2
 
 from benchmarks.installation import client, stack
 from benchmarks.measure import Bar, Options, Row, percentile
+from local.provision import client as sqs_client
 from local.stack import Stack
 
 _STAGES = """
@@ -25,6 +29,7 @@ _STAGES = """
     JOIN job_event e ON e.child_id = c.id AND e.event = 'started'
     WHERE c.id = ANY(%s) AND c.status = 'completed'"""
 _LOAD_SHARE = 0.7
+_RAW = "bare SendMessage → ReceiveMessage (the emulator looks every 100 ms)"
 _MILLISECONDS = 1000.0
 
 
@@ -34,19 +39,24 @@ def run(options: Options) -> list[Row]:
     seconds = 15 if options.quick else 40
     with stack() as product, client(product) as web:
         idle(product, web, 5)
-        rows = _rows("idle", *idle(product, web, files), idle=True)
+        raw = [raw_milliseconds(product, number) for number in range(files)]
+        rows = _rows("idle", *idle(product, web, files), raw=raw)
         capacity = burst(product, web, 100)
         loaded = steady(product, web, rate=capacity * _LOAD_SHARE, seconds=seconds)
         called = f"at {capacity * _LOAD_SHARE:.0f} files/s, 70 % of capacity"
         return [
             *rows,
             Row(what="capacity, files of one line", unit="files/s", ours=[capacity]),
-            *_rows(called, *loaded, idle=False),
+            *_rows(called, *loaded),
         ]
 
 
 def _rows(
-    called: str, stages: Sequence[Sequence[float]], readable: list[float], *, idle: bool
+    called: str,
+    stages: Sequence[Sequence[float]],
+    readable: list[float],
+    *,
+    raw: Sequence[float] = (),
 ) -> list[Row]:
     names = ("commit → marked as sent", "commit → worker started", "commit → completed")
     columns = zip(*stages, strict=True)
@@ -56,13 +66,40 @@ def _rows(
         times = [each * _MILLISECONDS for each in seconds]
         p50, p95, p99 = (percentile(times, share) for share in (0.5, 0.95, 0.99))
         note = f"p95 {p95:.0f}, p99 {p99:.0f} ms of {len(times)}"
-        barred = idle and "started" in name
+        barred = bool(raw) and "started" in name
         bars = [Bar(of="value", at_most=100)] if barred else []
-        rows.append(Row(what=f"{called}: {name}, p50", unit="ms", ours=[p50], bars=bars, note=note))
+        limit: dict[str, Any] = {}
         if barred:
-            bars = [Bar(of="value", at_most=1500)]
-            rows.append(Row(what=f"{called}: {name}, p99", unit="ms", ours=[p99], bars=bars))
+            limit = {"limit": [percentile(raw, 0.5)], "limit_name": _RAW}
+        row = Row(what=f"{called}: {name}, p50", unit="ms", ours=[p50], bars=bars, note=note)
+        rows.append(replace(row, **limit))
+        if barred:
+            limit["limit"] = [percentile(raw, 0.99)]
+            row = Row(what=f"{called}: {name}, p99", unit="ms", ours=[p99])
+            rows.append(replace(row, bars=[Bar(of="value", at_most=1500)], **limit))
     return rows
+
+
+def raw_milliseconds(product: Stack, number: int) -> float:
+    """Return the time from SendMessage to the end of a long poll that was open before it."""
+    sqs = sqs_client("sqs", product.account)
+    url = sqs.create_queue(QueueName="benchmark-raw")["QueueUrl"]
+    arrived: list[float] = []
+
+    def receive() -> None:
+        while not arrived:
+            answer = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=2)
+            arrived.extend(time.perf_counter() for _ in answer.get("Messages", []))
+            for message in answer.get("Messages", []):
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+    waiting = threading.Thread(target=receive)
+    waiting.start()
+    time.sleep(0.1 + 0.013 * (number % 10))
+    begun = time.perf_counter()
+    sqs.send_message(QueueUrl=url, MessageBody="x" * 800)
+    waiting.join()
+    return (arrived[0] - begun) * _MILLISECONDS
 
 
 def idle(

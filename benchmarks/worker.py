@@ -31,12 +31,10 @@ from benchmarks.page_import import bare
 from jobs.parsing import parse, preload
 from jobs.settings import WorkerSettings
 from jobs.storage import Storage
-from jobs.worker.gate import Gate
-from jobs.worker.patience import Patience
+from jobs.worker.boot import Process
 from jobs.worker.reporting import Reporter
 from jobs.worker.runner import Runner
 from jobs.worker.sandbox import ParseJob, Sandbox
-from jobs.worker.tempdirs import TempRoot
 from jobs.worker.walls import Limits
 from local.stack import Stack
 
@@ -111,7 +109,7 @@ def message_of(product: Stack, child: str) -> dict[str, Any]:
 
 
 def timed_runner(product: Stack, parts: ExitStack) -> tuple[Runner, dict[str, list[float]]]:
-    """Build the worker's Runner as its boot does, each of its parts under a stop watch."""
+    """Build the worker's Runner as its boot does, what it calls under a stop watch."""
     environment = product.env("worker")
     os.environ |= {name: environment[name] for name in environment if name.startswith("AWS_")}
     settings = WorkerSettings.model_validate(
@@ -119,62 +117,38 @@ def timed_runner(product: Stack, parts: ExitStack) -> tuple[Runner, dict[str, li
         | {"worker_temp_dir": str(parts.enter_context(scratch()))}
     )
     stages: dict[str, list[float]] = {}
-    reporter = Reporter(settings)
-    parts.callback(reporter.close)
-    sandbox = Sandbox(["page_import"], _LIMITS, wall_seconds=600)
-    parts.callback(sandbox.close)
-    temp_root = TempRoot(settings.worker_temp_dir)
-    parts.callback(temp_root.close)
-    with temp_root.job() as directory:
-        secret = directory / "secret"
-        secret.write_text("not for parsers")
-        tested = sandbox.self_test(secret)
-    stop = threading.Event()
-    patience = Patience(
-        Gate(),
-        stop,
-        probe_seconds=1,
-        deadline_seconds=600,
-        unknown_import_seconds=1,
-        touch=lambda: None,
-    )
-    runner = Runner(
-        Watched(Storage(settings), stages, "find_result", "fetch_source", "put_result"),  # type: ignore[arg-type]
-        Watched(reporter, stages, "send"),  # type: ignore[arg-type]
-        Watched(sandbox, stages, "parse"),  # type: ignore[arg-type]
-        temp_root,
-        patience,
-        stop,
-        parser_version=tested.parser_version,
-        progress_seconds=settings.progress_seconds,
-        touch=lambda: None,
-    )
+    for owner, name in _WATCHED:
+        own = getattr(owner, name)
+        setattr(owner, name, _watched(own, name, stages))
+        parts.callback(setattr, owner, name, own)
+    process = Process(settings, "jobs.parsing")
+    runner = process._runner(process._test_sandbox())
+    parts.callback(process._sandbox.close)
+    parts.callback(process._reporter.close)
+    parts.callback(process._temp_root.close)
     return runner, stages
 
 
-class Watched:
-    """Any object, with some of its methods under a stop watch."""
+_WATCHED = (
+    (Reporter, "send"),
+    (Storage, "find_result"),
+    (Storage, "fetch_source"),
+    (Sandbox, "parse"),
+    (Storage, "put_result"),
+)
 
-    def __init__(self, inner: object, stages: dict[str, list[float]], *names: str) -> None:
-        self._inner = inner
-        for name in names:
-            setattr(self, name, self._watch(getattr(inner, name), name, stages))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+def _watched(
+    method: Callable[..., Any], name: str, stages: dict[str, list[float]]
+) -> Callable[..., Any]:
+    def call(*args: Any, **keywords: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return method(*args, **keywords)
+        finally:
+            stages.setdefault(name, []).append(time.perf_counter() - begun)
 
-    @staticmethod
-    def _watch(
-        method: Callable[..., Any], name: str, stages: dict[str, list[float]]
-    ) -> Callable[..., Any]:
-        def call(*args: Any, **keywords: Any) -> Any:
-            begun = time.perf_counter()
-            try:
-                return method(*args, **keywords)
-            finally:
-                stages.setdefault(name, []).append(time.perf_counter() - begun)
-
-        return call
+    return call
 
 
 def speed(options: Options) -> list[Row]:
