@@ -55,7 +55,7 @@ def listening_addresses(pids: list[int]) -> set[str]:
                 with contextlib.suppress(FileNotFoundError):  # closed since it was listed
                     links.append(str(link.readlink()))
     sockets = {link for link in links if link.startswith("socket:")}
-    assert len(sockets) > len(pids)
+    assert len(sockets) > 10, "the look saw too little"  # helpers of the parsers have none
     addresses = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
