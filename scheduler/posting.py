@@ -95,23 +95,31 @@ class Poster:
         self, target: Target, addresses: Sequence[str], deadline: float
     ) -> socket.socket | ssl.SSLSocket:
         """Connect to the first address that answers. Raises OSError."""
-        problem: OSError = OSError("no address")
+        problem = OSError("no address")
         for address in addresses:
-            family = socket.AF_INET6 if ":" in address else socket.AF_INET
-            plain = socket.socket(family, socket.SOCK_STREAM)
             try:
-                plain.settimeout(min(CONNECT_SECONDS, _left(deadline)))
-                plain.connect((address, target.port))
-                if target.scheme != "https":
-                    return plain
-                plain.settimeout(_left(deadline))
-                return self._context.wrap_socket(plain, server_hostname=target.host.rstrip("."))
+                return self._connect_to(address, target, deadline)
+            except ssl.SSLError:  # somebody answers, and is not who it should be
+                raise
             except OSError as error:
-                plain.close()
                 problem = error
-                if isinstance(error, ssl.SSLError):
-                    break
         raise problem
+
+    def _connect_to(
+        self, address: str, target: Target, deadline: float
+    ) -> socket.socket | ssl.SSLSocket:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        plain = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            plain.settimeout(min(CONNECT_SECONDS, _left(deadline)))
+            plain.connect((address, target.port))
+            if target.scheme != "https":
+                return plain
+            plain.settimeout(_left(deadline))
+            return self._context.wrap_socket(plain, server_hostname=target.host.rstrip("."))
+        except BaseException:
+            plain.close()
+            raise
 
 
 class _Bounded:
