@@ -65,14 +65,15 @@ def _cancel(live: Sequence[Locked], subject: str, *, component: str = COMPONENT)
 
 
 @retried
-def delete_batch(subject: str, batch_id: str) -> None:
+def delete_batch(subject: str, batch_id: str) -> int:
     """Hide a batch for good and cancel what still runs of it, in one transaction.
 
-    Raises NotFound. Objects and rows go later, by retention.
+    Returns how many items that were. Raises NotFound. Objects and rows go later, by retention.
     """
     with transaction():
         import_type, rows = lock_batch(subject, batch_id)
-        _cancel([row for row in rows if row.live], subject)
+        live = [row for row in rows if row.live]
+        _cancel(live, subject)
         rows = [replace(row, state=ItemState.CANCELLED) if row.live else row for row in rows]
         for table in ("batch_item", import_type):
             execute(
@@ -88,3 +89,4 @@ def delete_batch(subject: str, batch_id: str) -> None:
             (subject, subject, batch_id),
         )
         note_all(rows, "deleted", to="deleted", component=COMPONENT, actor=subject)
+        return len(live)

@@ -115,6 +115,11 @@ def note_report(
         COMPLETION_SECONDS.labels(kind, applied.status).observe(applied.age_seconds)
 
 
+def note_cancelled(items: int = 1) -> None:
+    """Count imports that their owner cancelled."""
+    TERMINAL.labels("cancelled", "").inc(items)
+
+
 def _result(event: ReportEvent, applied: Applied) -> str:
     if applied.applied:
         return "applied"

@@ -20,6 +20,7 @@ from web.errors import wants_problem
 from web.formats import EXTENSIONS
 from web.intake import accept
 from web.languages import language
+from web.metrics import note_cancelled
 from web.parts import live_page
 from web.services import services
 from web.uploads import form_upload
@@ -150,7 +151,7 @@ def cancel_batch(batch_id: str) -> Response:
     """Cancel what still runs of a batch."""
     csrf.small_form()
     try:
-        cancellations.cancel_batch(current_subject().id, checked_id(batch_id))
+        note_cancelled(cancellations.cancel_batch(current_subject().id, checked_id(batch_id)))
     except Conflict as error:
         ignore_ended(error)
     return redirect(url_for(".batch", batch_id=batch_id), code=303)

@@ -21,6 +21,7 @@ from web.downloads import source_download
 from web.errors import WebError
 from web.exports import design_export, page_export
 from web.languages import LANGUAGES, language
+from web.metrics import note_cancelled
 from web.page_images import image_answer
 from web.pages import ignore_ended
 from web.parts import live_page
@@ -153,6 +154,7 @@ def cancel_import(type: ImportType, child_id: str) -> Response:
     csrf.small_form()
     try:
         cancellations.cancel_import(current_subject().id, type, checked_id(child_id))
+        note_cancelled()
     except Conflict as error:
         ignore_ended(error)
     return _to_child(type, child_id)

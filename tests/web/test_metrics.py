@@ -79,6 +79,18 @@ def test_a_report_without_a_good_signature_is_counted_by_what_is_wrong(
     assert after == {"header": 1, "clock": 1, "signature": 1}
 
 
+def test_cancelled_imports_are_counted_one_by_one(client: FlaskClient, person: Person) -> None:
+    before = value("import_terminal_total", state="cancelled", reason="")
+    url = "/api/v1/imports?filename=a.txt"
+    made = client.post(url, data=b"x", headers=person.headers).json
+    client.post(f"/api/v1/imports/{made['import_id']}/cancel", headers=person.headers)
+    batch = client.post(url, data=b"y", headers=person.headers).json["batch_id"]
+    client.delete(f"/api/v1/batches/{batch}", headers=person.headers)
+    client.delete(f"/api/v1/batches/{batch}", headers=person.headers)
+
+    assert value("import_terminal_total", state="cancelled", reason="") == before + 2
+
+
 def test_no_public_path_tells_the_metrics(client: FlaskClient) -> None:
     assert client.get("/metrics").status_code == 404
 

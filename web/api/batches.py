@@ -35,6 +35,7 @@ from web.direct import accept_uploads
 from web.errors import WebError
 from web.intake import accept
 from web.languages import language
+from web.metrics import note_cancelled
 from web.multipart_form import ITEMS_FIELD
 from web.requests import BatchRequest
 from web.services import services
@@ -171,7 +172,7 @@ def export(batch_id: str) -> Response:
 def cancel(batch_id: str) -> Response:
     """Cancel what still runs of a batch; 409 when nothing does."""
     subject = current_subject().id
-    cancellations.cancel_batch(subject, checked_id(batch_id))
+    note_cancelled(cancellations.cancel_batch(subject, checked_id(batch_id)))
     return json_answer(payloads.batch(batches.get_batch(subject, batch_id)))
 
 
@@ -194,5 +195,5 @@ def retry(batch_id: str) -> Response:
 @described(ja="バッチを削除する", answers={204: Answer()})
 def delete(batch_id: str) -> Response:
     """Delete a batch for good and cancel what still runs of it; then it is 404."""
-    cancellations.delete_batch(current_subject().id, checked_id(batch_id))
+    note_cancelled(cancellations.delete_batch(current_subject().id, checked_id(batch_id)))
     return Response(status=204)

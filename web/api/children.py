@@ -34,6 +34,7 @@ from web.api.describing import (
 from web.auth import bearer, current_subject
 from web.intake import accept
 from web.languages import language
+from web.metrics import note_cancelled
 from web.services import services
 from web.uploads import single_upload
 from web.waiting import status_answer
@@ -117,6 +118,7 @@ def cancel(type: ImportType, child_id: str) -> Response:
     """Cancel one import for good, wherever it is; 409 when it has ended."""
     subject = current_subject().id
     cancellations.cancel_import(subject, type, checked_id(child_id))
+    note_cancelled()
     return json_answer(payloads.child(children.get_child(subject, type, child_id), language()))
 
 
