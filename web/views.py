@@ -21,6 +21,7 @@ from web.operators import is_operator
 from web.parts import layout
 from web.script_words import script_words
 from web.services import services
+from web.warnings import warning_words
 
 _UNITS = ("B", "KB", "MB", "GB")
 
@@ -51,6 +52,7 @@ def template_names() -> dict[str, Any]:
         "duration": duration,
         "is_terminal": is_terminal,
         "failure": failure,
+        "warning_words": warning_words,
         "advice": advice,
         "collection": lambda type: payloads.NAMES[type][1],
     }
