@@ -10,13 +10,12 @@ from flask import Response, json, stream_with_context
 
 from models.children import ChildView
 from models.results import DesignView
-from web import payloads
 from web.designs.document import stream_document
 from web.designs.workbook import write_workbook
 from web.downloads import attachment
 from web.errors import WebError
 from web.markdown import Locate
-from web.results import pages_of
+from web.results import PAGE_RENDERS
 
 _KINDS = {
     "markdown": ("md", "text/markdown; charset=utf-8"),
@@ -30,13 +29,9 @@ _COPY_BYTES = 256 * 1024
 
 def page_export(subject: str, view: ChildView, kind: str) -> Response:
     """Return all pages of one import. Raises WebError for an unknown kind."""
-    if kind == "json":
-        parts = _as_json(subject, view)
-    elif kind in _KINDS:
-        parts = _as_text(subject, view, kind)
-    else:
+    if kind not in PAGE_RENDERS:
         raise WebError("not_found")
-    return _download(view, kind, stream_with_context(parts))
+    return _download(view, kind, stream_with_context(PAGE_RENDERS[kind](subject, view)))
 
 
 def design_export(
@@ -70,24 +65,6 @@ def _workbook(view: ChildView, design: DesignView, written: str, locate: Locate)
         with path.open("rb") as book:
             while chunk := book.read(_COPY_BYTES):
                 yield chunk
-
-
-def _as_text(subject: str, view: ChildView, kind: str) -> Iterator[bytes]:
-    separator = ""
-    for page in pages_of(subject, view.id):
-        body = page.markdown if kind == "markdown" and page.markdown.strip() else page.text
-        yield f"{separator}{body.rstrip()}\n".encode()
-        separator = "\n" if kind == "markdown" else "\f"
-
-
-def _as_json(subject: str, view: ChildView) -> Iterator[bytes]:
-    about = {"file_name": view.file_name, "sha256": view.sha256, "document": view.document}
-    yield _line(about)[:-2] + b',"pages":['
-    separator = b""
-    for page in pages_of(subject, view.id):
-        yield separator + _line(payloads.page(page)).rstrip()
-        separator = b",\n"
-    yield b"]}\n"
 
 
 def _line(value: object) -> bytes:

@@ -31,7 +31,13 @@ def pages_of(subject: str, child_id: str) -> Iterator[PageView]:
 
 def pages_as_json(subject: str, view: ChildView) -> Iterator[bytes]:
     """Yield the body of a page import's result: its document and all its pages."""
-    head = json.dumps({"import_id": view.id, "document": view.document}, ensure_ascii=False)
+    about = {
+        "import_id": view.id,
+        "file_name": view.file_name,
+        "sha256": view.sha256,
+        "document": view.document,
+    }
+    head = json.dumps(about, ensure_ascii=False)
     yield f'{head[:-1]}, "pages": ['.encode()
     comma = ""
     for page in pages_of(subject, view.id):
@@ -41,8 +47,10 @@ def pages_as_json(subject: str, view: ChildView) -> Iterator[bytes]:
 
 
 def pages_as_markdown(subject: str, view: ChildView) -> Iterator[bytes]:
-    """Yield the Markdown of all pages, an empty line between two."""
-    return _joined(subject, view, lambda page: page.markdown, "\n\n")
+    """Yield the Markdown of all pages, an empty line between two; the text where there is none."""
+    return _joined(
+        subject, view, lambda page: page.markdown if page.markdown.strip() else page.text, "\n\n"
+    )
 
 
 def pages_as_text(subject: str, view: ChildView) -> Iterator[bytes]:
@@ -50,12 +58,20 @@ def pages_as_text(subject: str, view: ChildView) -> Iterator[bytes]:
     return _joined(subject, view, lambda page: page.text, "\n\f")
 
 
+#: The formats of a page import's result by their names.
+PAGE_RENDERS: dict[str, Callable[[str, ChildView], Iterator[bytes]]] = {
+    "json": pages_as_json,
+    "markdown": pages_as_markdown,
+    "text": pages_as_text,
+}
+
+
 def _joined(
     subject: str, view: ChildView, part: Callable[[PageView], str], between: str
 ) -> Iterator[bytes]:
     gap = ""
     for page in pages_of(subject, view.id):
-        yield f"{gap}{part(page)}".encode()
+        yield f"{gap}{part(page).rstrip()}".encode()
         gap = between
     yield b"\n"
 

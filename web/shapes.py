@@ -125,6 +125,8 @@ class PageImportResult(Body):
     """A whole page import: what is known about the document, and all its pages."""
 
     import_id: str
+    file_name: str
+    sha256: str
     document: dict[str, Any] | None
     pages: list[Page]
 

@@ -11,7 +11,6 @@ PARSER_VERSION: str = "2"
 CODES = frozenset(
     {
         "type_unsupported",
-        "type_mismatch",
         "file_encrypted",
         "password_wrong",
         "page_range_empty",

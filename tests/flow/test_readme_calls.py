@@ -21,8 +21,8 @@ def blocks() -> list[str]:
 def test_the_calls_of_the_readme_work(stack: Stack, token: str, tmp_path: Path) -> None:
     for name in ("README.md", "Procfile"):
         shutil.copy(ROOT / name, tmp_path)
-    keyed, direct = blocks()
-    script = f"TOKEN={token}\n{keyed}\n{direct}".replace("http://127.0.0.1:8000", stack.url)
+    keyed, wished, direct = blocks()
+    script = f"TOKEN={token}\n{keyed}\n{wished}\n{direct}".replace("http://127.0.0.1:8000", stack.url)
     # A line of its own for each answer, and a failure for each refusal.
     script = script.replace("curl -sS", "curl -f -w '\\n' -sS")
 
@@ -32,7 +32,9 @@ def test_the_calls_of_the_readme_work(stack: Stack, token: str, tmp_path: Path) 
 
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    again, status, pages, events, batch, items = answers
+    again, status, pages, events, named, protected, batch, items = answers
+    assert named["custom_id"] == "row-7"
+    assert protected["status"] == "queued"
     assert again["import_id"] in status["links"]["self"]
     assert status["status"] == "completed"
     assert pages["pages"][0]["number"] == 1

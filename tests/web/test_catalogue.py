@@ -1,8 +1,10 @@
-"""Every code of the catalogue is met by a test; those that few requests can raise, here."""
+"""Every code of the catalogue is produced by a test; those that few requests can raise, here."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +26,76 @@ from web.factory import create_app
 TESTS = Path(__file__).resolve().parents[1]
 
 
-def texts_in_tests() -> set[str]:
-    """Every text constant of every test: what an assertion can compare a code with."""
-    return {
-        node.value
-        for path in TESTS.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+def asserted_by(path: Path) -> dict[str, list[str]]:
+    """Return each text that a test of the file asserts, with the tests that do.
+
+    A text counts in an assertion that says "equal" or "in", in pytest.raises(match=…), in a call
+    of an assertion of our own (is_…), and in the cases that a test is parametrized with.
+    """
+    tree = ast.parse(path.read_text("utf-8"))
+    tables = {
+        name.id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value
+        for name in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        if isinstance(name, ast.Name)
     }
+    found: dict[str, list[str]] = {}
+    for test in ast.walk(tree):
+        if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+            for place in (*cases(test, tables), *assertions(test)):
+                for text in texts(place):
+                    found.setdefault(text.strip("^$"), []).append(f"{path.name}::{test.name}")
+    return found
 
 
-def test_every_code_is_met_by_a_test() -> None:
+def cases(test: ast.FunctionDef, tables: dict[str, ast.expr]) -> Iterator[ast.AST]:
+    """Yield what a test is parametrized with, also by the name of a table of its module."""
+    for decorator in test.decorator_list:
+        yield decorator
+        for node in ast.walk(decorator):
+            if isinstance(node, ast.Name) and node.id in tables:
+                yield tables[node.id]
+
+
+def assertions(test: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield what a test asserts to be so; "is not" and "not in" prove no code."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Assert) and not any(
+            isinstance(part, ast.NotEq | ast.NotIn) for part in ast.walk(node)
+        ):
+            yield node
+        elif isinstance(node, ast.With):
+            yield from (item.context_expr for item in node.items if "raises" in ast.dump(item))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("is_"):
+            yield node
+
+
+def texts(node: ast.AST) -> set[str]:
+    """Return the text constants below a node."""
+    found = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+    return {value for value in found if isinstance(value, str)}
+
+
+def test_every_code_is_produced_by_a_test_and_none_is_exempt() -> None:
+    produced: dict[str, list[str]] = {}
+    for path in TESTS.rglob("test_*.py"):
+        for text, tests in asserted_by(path).items():
+            produced.setdefault(text, []).extend(tests)
     known = {*REQUEST_CODES, *ITEM_CODES}
     assert len(known) > 80
-    assert known - texts_in_tests() == set()
+    assert {code for code in known if not produced.get(code)} == set()
+
+
+def test_every_test_that_the_table_of_promises_names_exists() -> None:
+    table = (TESTS / "web" / "README.md").read_text("utf-8")
+    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", table)
+    assert len(named) > 60
+    assert [
+        f"{file}::{name}"
+        for file, name in named
+        if f"def {name}(" not in (TESTS / file).read_text("utf-8")
+    ] == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from jobs.storage import Storage
 from tests.builders import rows
 from tests.web.conftest import CLIENT_ID, Issuer, make_settings
 from tests.web.test_pages import hidden, pool_settings
+from web.catalogue import request_entry
 from web.factory import create_app
 from web.hosted import HostedSignIn
 
@@ -216,6 +217,7 @@ def test_a_name_may_fail_so_often_and_then_waits(
     assert refused.status_code == 429
     assert 0 < int(refused.headers["Retry-After"]) <= 300
     assert "torikomi_session" not in str(refused.headers)
+    assert request_entry("sign_in_limited").en.title in refused.get_data(as_text=True)
     assert attempt(client, "another", "wrong").status_code == 401
 
 
@@ -239,8 +241,3 @@ def test_an_address_may_fail_so_often_whatever_the_names(
     for n in range(4):
         seen = f"203.0.113.7, 192.0.2.{n}"
         assert attempt(behind, f"n{n}", "wrong", **{"X-Forwarded-For": seen}).status_code == 401
-
-
-def test_the_code_of_too_many_attempts_is_in_the_catalogue(client: FlaskClient) -> None:
-    page = client.get("/docs/errors").get_data(as_text=True)
-    assert 'id="sign_in_limited"' in page

@@ -18,19 +18,6 @@ ITEM_TEXTS: dict[str, tuple[bool, Text, Text]] = {
             "Convert it to a supported format and import it again.",
         ),
     ),
-    "type_mismatch": (
-        False,
-        Text(
-            "ファイル名と中身の形式が一致しません",
-            "拡張子が示す形式と、実際の中身の形式が異なっています。",
-            "拡張子を正しいものに直すか、正しい形式で保存し直してください。",
-        ),
-        Text(
-            "The file's name and content disagree",
-            "The extension names one format and the bytes are of another.",
-            "Correct the extension or save the file in the format that its name says.",
-        ),
-    ),
     "file_encrypted": (
         False,
         Text(
