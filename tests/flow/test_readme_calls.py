@@ -22,7 +22,8 @@ def test_the_calls_of_the_readme_work(stack: Stack, token: str, tmp_path: Path) 
     for name in ("README.md", "Procfile"):
         shutil.copy(ROOT / name, tmp_path)
     keyed, wished, direct = blocks()
-    script = f"TOKEN={token}\n{keyed}\n{wished}\n{direct}".replace("http://127.0.0.1:8000", stack.url)
+    script = f"TOKEN={token}\n{keyed}\n{wished}\n{direct}"
+    script = script.replace("http://127.0.0.1:8000", stack.url)
     # A line of its own for each answer, and a failure for each refusal.
     script = script.replace("curl -sS", "curl -f -w '\\n' -sS")
 
