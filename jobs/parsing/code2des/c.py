@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jobs.parsing.code2des import sweep
 from jobs.parsing.code2des.c_family import C_QUERY, CFamily
 from jobs.parsing.code2des.c_imports import Resolver
-from jobs.parsing.code2des.facts import FileFacts, SourceFile
 
 __all__ = ["Resolver", "analyse", "grammars"]
 
 
-@lru_cache(maxsize=1)
-def _dialect() -> CFamily:
-    return CFamily("tree_sitter_c", C_QUERY)
-
-
-def analyse(source: SourceFile) -> FileFacts:
-    """Return the facts of one file. Raises ValueError when parsing takes too long."""
-    return sweep.analyse(source, _dialect())
-
-
-def grammars() -> dict[str, str]:
-    """Return name and version of the grammar package."""
-    return sweep.grammars(_dialect())
+analyse, grammars = sweep.reading(lambda: CFamily("tree_sitter_c", C_QUERY))

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from jobs.parsing.code2des.facts import FileFacts, Import
-from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.resolving import FolderResolver, Target
 
 
-class Resolver(ImportResolver):
+class Resolver(FolderResolver):
     """Includes: relative to the file, then the only file whose path ends so."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
@@ -24,10 +24,6 @@ class Resolver(ImportResolver):
     def module_name(self, path: str) -> str:
         """Return the path: header and source are two modules."""
         return path
-
-    def package_of(self, path: str) -> str:
-        """Return the folder."""
-        return posixpath.dirname(path) or "."
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the included file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -16,7 +15,6 @@ from jobs.parsing.code2des.facts import (
     FileFacts,
     Function,
     Import,
-    SourceFile,
     Type,
     Variable,
 )
@@ -255,19 +253,7 @@ def _prefix(owner: Type) -> str:
     return found.replace("[controller]", owner.name.removesuffix("Controller").lower())
 
 
-@lru_cache(maxsize=1)
-def _dialect() -> CSharp:
-    return CSharp()
-
-
-def analyse(source: SourceFile) -> FileFacts:
-    """Return the facts of one file. Raises ValueError when parsing takes too long."""
-    return sweep.analyse(source, _dialect())
-
-
-def grammars() -> dict[str, str]:
-    """Return name and version of the grammar package."""
-    return sweep.grammars(_dialect())
+analyse, grammars = sweep.reading(CSharp)
 
 
 class Resolver(PackageResolver):

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 
 from jobs.parsing.code2des.facts import FileFacts, Function, Import, Type
-from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.resolving import FolderResolver, Target
 from jobs.parsing.code2des.tsconfig import PathMaps
 
 _SUFFIXES = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
@@ -19,7 +19,7 @@ _NODE_NAMES = """
 _NODE = frozenset(_NODE_NAMES.split())
 
 
-class Resolver(ImportResolver):
+class Resolver(FolderResolver):
     """Files by relative path with the endings that TypeScript and Node try."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
@@ -41,10 +41,6 @@ class Resolver(ImportResolver):
                 path = path[: -len(suffix)]
                 break
         return path
-
-    def package_of(self, path: str) -> str:
-        """Return the folder."""
-        return posixpath.dirname(path) or "."
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the file of a relative import, else the package."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -16,7 +15,6 @@ from jobs.parsing.code2des.facts import (
     FileFacts,
     Function,
     Import,
-    SourceFile,
     Variable,
 )
 from jobs.parsing.code2des.go_imports import Resolver
@@ -214,16 +212,4 @@ def _group(node: Node, call: Call, path: str, facts: FileFacts) -> None:
         facts.prefixes[name] = facts.prefixes.get(call.receiver or "", "") + path.rstrip("/")
 
 
-@lru_cache(maxsize=1)
-def _dialect() -> Go:
-    return Go()
-
-
-def analyse(source: SourceFile) -> FileFacts:
-    """Return the facts of one file. Raises ValueError when parsing takes too long."""
-    return sweep.analyse(source, _dialect())
-
-
-def grammars() -> dict[str, str]:
-    """Return name and version of the grammar package."""
-    return sweep.grammars(_dialect())
+analyse, grammars = sweep.reading(Go)

@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Sequence
 
 from jobs.parsing.code2des.facts import FileFacts, Import
-from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.resolving import FolderResolver, Target
 
 
-class Resolver(ImportResolver):
+class Resolver(FolderResolver):
     """A package is a folder; its path ends the import path."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
@@ -29,10 +29,6 @@ class Resolver(ImportResolver):
     def module_name(self, path: str) -> str:
         """Return the path without its ending."""
         return path.removesuffix(".go")
-
-    def package_of(self, path: str) -> str:
-        """Return the folder."""
-        return posixpath.dirname(path) or "."
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the first file of the package that is used."""

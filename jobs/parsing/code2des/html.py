@@ -21,7 +21,7 @@ from jobs.parsing.code2des.markup import (
     blank,
     read_tags,
 )
-from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.resolving import FolderResolver, Target
 
 __all__ = ["Resolver", "analyse", "grammars"]
 
@@ -115,7 +115,7 @@ def _parts(text: str) -> list[Import]:
     return [found[key] for key in sorted(found)]
 
 
-class Resolver(ImportResolver):
+class Resolver(FolderResolver):
     """Parts of templates: the only file whose path ends as written, with or without an ending."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
@@ -127,10 +127,6 @@ class Resolver(ImportResolver):
     def module_name(self, path: str) -> str:
         """Return the path."""
         return path
-
-    def package_of(self, path: str) -> str:
-        """Return the folder."""
-        return posixpath.dirname(path) or "."
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the included file."""

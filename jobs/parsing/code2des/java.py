@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from tree_sitter import Node
 
 from jobs.parsing.code2des import sweep
@@ -14,7 +12,6 @@ from jobs.parsing.code2des.facts import (
     FileFacts,
     Function,
     Import,
-    SourceFile,
     Type,
     Variable,
 )
@@ -243,19 +240,7 @@ class Java(Dialect):
             read_entity(kind, facts)
 
 
-@lru_cache(maxsize=1)
-def _dialect() -> Java:
-    return Java()
-
-
-def analyse(source: SourceFile) -> FileFacts:
-    """Return the facts of one file. Raises ValueError when parsing takes too long."""
-    return sweep.analyse(source, _dialect())
-
-
-def grammars() -> dict[str, str]:
-    """Return name and version of the grammar package."""
-    return sweep.grammars(_dialect())
+analyse, grammars = sweep.reading(Java)
 
 
 class Resolver(PackageResolver):

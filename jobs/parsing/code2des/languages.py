@@ -1,7 +1,7 @@
 """The registry of source languages: name → module that analyses it.
 
-Adding a language = one module with `SUFFIXES`, `analyse(source) -> FileFacts`, `Resolver` and
-`grammars()`, and one line in MODULES. A suffix of a language that has no module is recognised,
+Adding a language = one module with `analyse(source) -> FileFacts` and `grammars()`, which
+`sweep.reading` makes of a dialect with its query, and `Resolver`; one line in MODULES. A suffix of a language that has no module is recognised,
 counted and skipped.
 """
 

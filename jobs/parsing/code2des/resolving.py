@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,3 +53,11 @@ class ImportResolver(ABC):
         """Return files used without an import (same package), with the line of the first use."""
         del path
         return []
+
+
+class FolderResolver(ImportResolver):
+    """Of languages in which a folder is the package."""
+
+    def package_of(self, path: str) -> str:
+        """Return the folder."""
+        return posixpath.dirname(path) or "."

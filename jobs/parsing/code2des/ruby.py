@@ -5,15 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from tree_sitter import Node
 
 from jobs.parsing.code2des import sweep
 from jobs.parsing.code2des.dialect import Dialect, Scope
-from jobs.parsing.code2des.facts import Call, FileFacts, Import, SourceFile, Variable
+from jobs.parsing.code2des.facts import Call, FileFacts, Import, Variable
 from jobs.parsing.code2des.nodes import child_of, children_of, field_of, flat, line_of, text_of
-from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.resolving import FolderResolver, Target
 from jobs.parsing.code2des.ruby_web import read_routes, read_schema
 
 __all__ = ["Resolver", "analyse", "grammars"]
@@ -154,22 +153,10 @@ def _body(facts: FileFacts, first: int, last: int) -> str:
     return "\n".join(facts.source.text.split("\n")[first - 1 : last])
 
 
-@lru_cache(maxsize=1)
-def _dialect() -> Ruby:
-    return Ruby()
+analyse, grammars = sweep.reading(Ruby)
 
 
-def analyse(source: SourceFile) -> FileFacts:
-    """Return the facts of one file. Raises ValueError when parsing takes too long."""
-    return sweep.analyse(source, _dialect())
-
-
-def grammars() -> dict[str, str]:
-    """Return name and version of the grammar package."""
-    return sweep.grammars(_dialect())
-
-
-class Resolver(ImportResolver):
+class Resolver(FolderResolver):
     """`require_relative` beside the file, `require` below lib and app; constants load by name."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
@@ -182,10 +169,6 @@ class Resolver(ImportResolver):
     def module_name(self, path: str) -> str:
         """Return the path without its ending."""
         return path.removesuffix(".rb")
-
-    def package_of(self, path: str) -> str:
-        """Return the folder."""
-        return posixpath.dirname(path) or "."
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the required file."""

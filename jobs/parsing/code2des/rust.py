@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -17,11 +16,10 @@ from jobs.parsing.code2des.facts import (
     FileFacts,
     Function,
     Import,
-    SourceFile,
     Variable,
 )
 from jobs.parsing.code2des.nodes import child_of, children_of, field_of, flat, line_of, text_of
-from jobs.parsing.code2des.resolving import ImportResolver, Target
+from jobs.parsing.code2des.resolving import FolderResolver, Target
 
 __all__ = ["Resolver", "analyse", "grammars"]
 
@@ -209,22 +207,10 @@ def _use(part: Node, prefix: str, line: int) -> Import:
     return Import(module=module.removesuffix("::self"), level=0, name=name, alias=last, line=line)
 
 
-@lru_cache(maxsize=1)
-def _dialect() -> Rust:
-    return Rust()
+analyse, grammars = sweep.reading(Rust)
 
 
-def analyse(source: SourceFile) -> FileFacts:
-    """Return the facts of one file. Raises ValueError when parsing takes too long."""
-    return sweep.analyse(source, _dialect())
-
-
-def grammars() -> dict[str, str]:
-    """Return name and version of the grammar package."""
-    return sweep.grammars(_dialect())
-
-
-class Resolver(ImportResolver):
+class Resolver(FolderResolver):
     """Modules are files or folders below the crate's root."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
@@ -243,10 +229,6 @@ class Resolver(ImportResolver):
     def module_name(self, path: str) -> str:
         """Return the path of a module with `::`."""
         return self._module(path).replace("/", "::")
-
-    def package_of(self, path: str) -> str:
-        """Return the folder."""
-        return posixpath.dirname(path) or "."
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return the file of a path, with the names left to find in it."""

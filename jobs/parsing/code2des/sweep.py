@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from operator import itemgetter
 
 from tree_sitter import Node
@@ -73,6 +74,14 @@ def grammars(dialect: Dialect) -> dict[str, str]:
     """Return name and version of the grammar package; builds parser and query."""
     grammar = load_grammar(dialect.package, dialect.query, dialect.function)
     return {grammar.package: grammar.version}
+
+
+def reading(
+    make: Callable[[], Dialect],
+) -> tuple[Callable[[SourceFile], FileFacts], Callable[[], dict[str, str]]]:
+    """Return `analyse` and `grammars` of a language; its dialect is made when first needed."""
+    dialect = lru_cache(maxsize=1)(make)
+    return lambda source: analyse(source, dialect()), lambda: grammars(dialect())
 
 
 def _count_lines(facts: FileFacts, comments: Comments) -> None:
