@@ -6,6 +6,7 @@ import io
 import pytest
 from PIL import Image
 
+from jobs.messages import ReportEvent
 from jobs.results import read_result
 from jobs.worker.pictures import webp_size
 from tests.jobs.conftest import Account, Room, eventually, make_account, make_web, make_workers
@@ -127,3 +128,19 @@ def test_a_worker_without_a_japanese_font_says_what_to_install(room):
 
     assert told[0]["level"] == "warning"
     assert told[0]["install"] == "apt-get install fonts-ipafont-mincho"
+
+
+def test_an_import_that_is_cancelled_while_it_is_drawn_is_let_go(room):
+    account, web, worker = room.account, room.web, room.worker
+    import_id = account.submit("pictures 5 loop 3")
+    web.fault = lambda report: (
+        409 if (report.import_id, report.event) == (import_id, ReportEvent.PROGRESS) else None
+    )
+
+    eventually(lambda: "work_not_wanted" in worker.events(import_id), seconds=30)
+
+    web.fault = lambda report: None
+    eventually(lambda: account.count() == 0)
+    assert "parser_ended" in worker.events(import_id)
+    assert import_id not in web.ended
+    assert stored(account, import_id) == {}
