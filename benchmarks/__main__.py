@@ -2,6 +2,7 @@
 
     python -m benchmarks all [--quick] [--out DIR]
     python -m benchmarks NAME [--rounds 5] [--out DIR]
+    python -m benchmarks table [--out DIR]       of what is kept there
 
 Prints one table: ours, peer, limit, ratios and the spread over runs that take turns. Beside it, in
 DIR, are the raw runs of each benchmark as JSON and the table as Markdown.
@@ -27,7 +28,7 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", choices=["all", *BENCHMARKS])
+    parser.add_argument("name", choices=["all", "table", *BENCHMARKS])
     parser.add_argument("--rounds", type=int, default=5, help="alternating runs")
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--out", type=Path, default=Path("var/benchmarks"), help="for the JSON")
@@ -37,6 +38,9 @@ def main() -> int:
     chosen.out.mkdir(parents=True, exist_ok=True)
     if chosen.name == "all":
         return _all(chosen)
+    if chosen.name == "table":
+        print(_table(chosen.out), end="")
+        return 0
     options = Options(
         out=chosen.out,
         rounds=chosen.rounds,
@@ -44,7 +48,8 @@ def main() -> int:
         rows=chosen.rows,
         seconds=chosen.seconds,
     )
-    report = Report(chosen.name, circumstances={"before": machine()})
+    name = f"{chosen.name}.{chosen.rows}" if chosen.rows else chosen.name
+    report = Report(name, circumstances={"before": machine()})
     begun = time.monotonic()
     report.rows = BENCHMARKS[chosen.name](options)
     report.circumstances |= {"after": machine(), "seconds": round(time.monotonic() - begun, 1)}
@@ -64,13 +69,20 @@ def _all(chosen: argparse.Namespace) -> int:
         print(f"--- {name}", flush=True)
         if subprocess.run([*command, *(["--quick"] * chosen.quick)], check=False).returncode:
             failed.append(name)
-    reports = [_kept(chosen.out / f"{name}.json") for name in names if name not in failed]
-    text = table(reports)
+    text = _table(chosen.out)
     (chosen.out / "table.md").write_text(text, encoding="utf-8")
     print(f"\n{text}\n{json.dumps(machine())}")
     for name in failed:
         print(f"{name} could not run", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _table(out: Path) -> str:
+    """Return the table of every benchmark kept in a directory, in the order of the catalogue."""
+    order = list(BENCHMARKS)
+    kept = [path for path in out.glob("*.json") if path.name.split(".")[0] in BENCHMARKS]
+    kept.sort(key=lambda path: (order.index(path.name.split(".")[0]), path.stem))
+    return table([_kept(path) for path in kept])
 
 
 def _keep(out: Path, reports: list[Report]) -> None:

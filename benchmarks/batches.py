@@ -1,51 +1,56 @@
 """One batch of 100,000 items through the running web process: making it, its status, its items.
 
-    python -m benchmarks.batches [ITEMS]
-
 The uploads are verified beforehand, as a client does while it sends them: their rows are written
-straight into the database. Every time is that of a whole HTTP request, the median of many; beside
-each stands its ratio to the target.
+straight into the database. Every time is that of a whole HTTP request, the median of many.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-import sys
-import tempfile
 import time
-from pathlib import Path
 
 import httpx
 import psycopg2
 from psycopg2.extras import execute_values
 
-from local.provision import access_token
+from benchmarks.installation import client, stack
+from benchmarks.measure import Bar, Options, Row
 from local.stack import Stack
 from models.ids import uuid7
 
-ROUNDS = 21
+ITEMS = 100_000
+_CALLS = 11
+_MILLISECONDS = 1000.0
 
 
-def main(items: int) -> None:
-    """Print the figures."""
-    directory = Path(tempfile.mkdtemp(prefix="torikomi-bench-"))
-    directory.chmod(0o711)
-    stack = Stack(directory / "stack", processes=("web",))
-    stack.start()
-    try:
-        measure(stack, items)
-    finally:
-        stack.destroy()
+def run(options: Options) -> list[Row]:
+    """Make one batch and look at it in rounds."""
+    with stack(("web",)) as product, client(product) as web:
+        upload_ids = _verified_uploads(product)
+        body = {
+            "type": "page_import",
+            "items": [
+                {"upload_id": each, "custom_id": f"row-{n}"} for n, each in enumerate(upload_ids)
+            ],
+        }
+        begun = time.perf_counter()
+        answer = web.post("/api/v1/batches", json=body)
+        made = time.perf_counter() - begun
+        if answer.status_code != 202:
+            raise SystemExit(f"{answer.status_code} {answer.text[:300]}")
+        links = answer.json()["links"]
+        counts = web.get(links["self"]).json()["counts"]
+        if not counts["total"] == counts["queued"] == ITEMS:
+            raise SystemExit(f"the batch counts {counts}")
+        bars = [Bar(of="value", at_most=30)]
+        row = Row(what=f"making a batch of {ITEMS:,} items", unit="s", ours=[made], bars=bars)
+        return [row, *look(web, links, options.rounds)]
 
 
-def measure(stack: Stack, items: int) -> None:
-    """Make one batch and look at it."""
-    ids = [uuid7() for _ in range(items)]
-    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"{items} items, {os.cpu_count()} cores, load before {load}")
-    with psycopg2.connect(stack.database_url) as connection, connection.cursor() as cursor:
-        sub = stack.provisioned.sub
+def _verified_uploads(product: Stack) -> list[str]:
+    ids = [uuid7() for _ in range(ITEMS)]
+    sub = product.provisioned.sub
+    with psycopg2.connect(product.database_url) as connection, connection.cursor() as cursor:
         execute_values(
             cursor,
             """INSERT INTO upload (id, file_name, content_type, size_bytes, sha256, object_version,
@@ -55,53 +60,42 @@ def measure(stack: Stack, items: int) -> None:
                           now() + interval '1 hour', %s, '{sub}')""",
             page_size=5000,
         )
-    headers = {"Authorization": f"Bearer {access_token(stack.account, stack.provisioned)}"}
-    body = {
-        "type": "page_import",
-        "items": [{"upload_id": each, "custom_id": f"row-{n}"} for n, each in enumerate(ids)],
+    return ids
+
+
+def look(web: httpx.Client, links: dict[str, str], rounds: int) -> list[Row]:
+    """Measure the reads, an empty request in turns with them."""
+    cursor = web.get(f"{links['items']}?limit=100").json()["next_cursor"]
+    reads = {
+        "status": (links["self"], 50),
+        "items, first page": (links["items"], 20),
+        "items, second page of 100": (f"{links['items']}?limit=100&cursor={cursor}", 20),
+        "an empty request": ("/livez", None),
     }
-    with httpx.Client(base_url=stack.url, headers=headers, timeout=600) as client:
-        started = time.monotonic()
-        answer = client.post("/api/v1/batches", json=body)
-        tell("making it", time.monotonic() - started, 30)
-        assert answer.status_code == 202, answer.text[:500]
-        links = answer.json()["links"]
-        look(client, links, items)
-
-
-def look(client: httpx.Client, links: dict[str, str], items: int) -> None:
-    """Measure the reads."""
-    first = timed(client, links["self"], 1)
-    print(f"{'status, the first look':28} {first * 1000:9.1f} ms")
-    tell("status", timed(client, links["self"]), 0.050)
-    tell("items, first page", timed(client, links["items"]), 0.020)
-    middle = client.get(f"{links['items']}?limit=100").json()["next_cursor"]
-    tell(
-        "items, second page of 100",
-        timed(client, f"{links['items']}?limit=100&cursor={middle}"),
-        0.020,
-    )
-    counts = client.get(links["self"]).json()["counts"]
-    assert counts["total"] == counts["queued"] == items
-    floor = timed(client, "/livez")
-    print(f"{'(an empty request)':28} {floor * 1000:9.1f} ms")
-
-
-def timed(client: httpx.Client, path: str, rounds: int = ROUNDS) -> float:
-    """Return the median seconds of a GET."""
-    times = []
+    found: dict[str, list[float]] = {name: [] for name in reads}
     for _ in range(rounds):
-        started = time.monotonic()
-        assert client.get(path).status_code == 200
-        times.append(time.monotonic() - started)
+        for name, (path, _) in reads.items():
+            found[name].append(timed(web, path))
+    return [
+        Row(
+            what=f"{ITEMS:,} items over HTTP: {name}",
+            unit="ms",
+            ours=found[name],
+            limit=found["an empty request"],
+            limit_name="an empty request",
+            bars=[Bar(of="value", at_most=at_most)],
+        )
+        for name, (_, at_most) in reads.items()
+        if at_most is not None
+    ]
+
+
+def timed(web: httpx.Client, path: str) -> float:
+    """Return the median milliseconds of a GET."""
+    times = []
+    for _ in range(_CALLS):
+        begun = time.perf_counter()
+        if web.get(path).status_code != 200:
+            raise SystemExit(path)
+        times.append((time.perf_counter() - begun) * _MILLISECONDS)
     return statistics.median(times)
-
-
-def tell(what: str, seconds: float, target: float) -> None:
-    """Print one figure with its target."""
-    kept = "kept" if seconds <= target else "MISSED"
-    print(f"{what:28} {seconds * 1000:9.1f} ms   {seconds / target:5.2f} x the target   {kept}")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

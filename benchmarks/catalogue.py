@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import database, dispatch, fairness, ingest, latency, scores, soak, upload, worker
+from benchmarks import (
+    batches,
+    database,
+    dispatch,
+    fairness,
+    ingest,
+    latency,
+    scores,
+    soak,
+    upload,
+    worker,
+)
 from benchmarks.measure import Options, Row
 
 BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
@@ -15,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
     "fairness": fairness.run,
     "worker": worker.run,
     "database": database.run,
+    "batches": batches.run,
     "ingest": ingest.run,
     "page_import": scores.page_import,
     "code2des": scores.code2des,
@@ -22,4 +34,4 @@ BENCHMARKS: dict[str, Callable[[Options], list[Row]]] = {
 }
 
 #: What `all --quick` leaves out; what it runs is made smaller where its own file says so.
-SLOW = ("dispatch-large", "soak")
+SLOW = ("dispatch-large", "batches", "soak")

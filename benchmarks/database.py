@@ -63,7 +63,7 @@ def _at(server: PostgresServer, size: int, options: Options) -> list[Row]:
     add_big_batch(server.url(name), BIG_ITEMS)
     print(f"{size:,} rows made in {seconds:.0f} s", flush=True)
     found: dict[str, dict[str, list[float]]] = {"empty": {}, name: {}}
-    for number in range(options.rounds):
+    for number in range(min(3, options.rounds) if options.quick else options.rounds):
         for each in sorted(found, reverse=bool(number % 2)):
             point_at(server, each)
             for what, value in _measured(filled=each == name).items():

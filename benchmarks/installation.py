@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -111,8 +111,19 @@ def stand_in(latency_milliseconds: float) -> Iterator[str]:
 
 
 def quiet() -> None:
-    """Log errors only: a benchmark's own process must not pay for lines nobody reads."""
+    """Log errors only, where this process is not what is measured."""
     logs.configure("benchmark", LogSettings(log_level="ERROR"))
+
+
+@contextmanager
+def logging_to_nowhere() -> Iterator[None]:
+    """Log in this process as the product does, at INFO as JSON, to /dev/null."""
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+        logs.configure("benchmark", LogSettings())
+        try:
+            yield
+        finally:
+            quiet()
 
 
 def client(product: Stack, timeout_seconds: float = 600) -> httpx.Client:
