@@ -122,6 +122,16 @@ def list_pages(
     return pages, encode_cursor(pages[-1].number) if len(rows) > limit else None
 
 
+def page_numbers(subject: str, child_id: str) -> list[int]:
+    """Return the numbers of an import's pages, in order; a range leaves gaps. Raises NotFound."""
+    with connection():
+        get_child(subject, ImportType.PAGE_IMPORT, child_id)
+        rows = fetch(
+            "SELECT number FROM page WHERE page_import_id = %s ORDER BY number", (child_id,)
+        )
+    return [row["number"] for row in rows]
+
+
 def get_image(subject: str, child_id: str, number: int) -> ImageView:
     """Return what is known of a page's picture. Raises NotFound for strangers and without one."""
     with connection():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -39,10 +40,12 @@ class Shown:
     """Which pages of a document are shown, and how."""
 
     view: str
-    first: int
     text: str
     pages: list[PageView]
     hits: list[searches.Hit]
+    #: numbers of the pages in front of and behind those that are shown
+    before: list[int]
+    after: list[int]
 
 
 @blueprint.get("/imports/<child_id>", defaults={"type": ImportType.PAGE_IMPORT})
@@ -61,23 +64,24 @@ def page_import(type: ImportType, child_id: str) -> Response:
 
 
 def _shown(subject: str, view: ChildView) -> Shown:
-    """Read the asked-for pages; a page number out of range shows the nearest block."""
+    """Read the asked-for pages; the number of a page that is not there shows the nearest block."""
     number = request.args.get("page", "1")
     plain = number.isascii() and number.isdigit() and len(number) <= 6
-    last = max(view.page_count or 1, 1)
-    first = (min(max(int(number), 1), last) if plain else 1) - 1
-    first -= first % PAGES_AT_ONCE
+    numbers = results.page_numbers(subject, view.id)
+    place = min(bisect_left(numbers, int(number) if plain else 1), max(len(numbers) - 1, 0))
+    first = place - place % PAGES_AT_ONCE
     text = request.args.get("q", "").strip()[:_MAX_SEARCH_CHARS]
     how = request.args.get("view", VIEWS[0])
-    found, _ = results.list_pages(
-        subject, view.id, cursor=encode_cursor(first), limit=PAGES_AT_ONCE
-    )
+    cursor = encode_cursor(numbers[first] - 1) if numbers else None
+    found, _ = results.list_pages(subject, view.id, cursor=cursor, limit=PAGES_AT_ONCE)
+    behind = first + PAGES_AT_ONCE
     return Shown(
         view=how if how in VIEWS else VIEWS[0],
-        first=first + 1,
         text=text,
         pages=found,
         hits=searches.find_pages(subject, view.id, text) if text else [],
+        before=numbers[max(first - PAGES_AT_ONCE, 0) : first],
+        after=numbers[behind : behind + PAGES_AT_ONCE],
     )
 
 

@@ -8,6 +8,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -230,6 +231,30 @@ def test_result_pages_show_text_and_escape_what_files_say(signed_in: FlaskClient
     page = signed_in.get(f"/imports/{failed_id}?lang=ja").get_data(as_text=True)
     assert "ファイルが壊れています" in page
     assert "<script>alert" not in page
+
+
+def test_a_range_of_pages_is_leafed_through_by_their_own_numbers(signed_in: FlaskClient) -> None:
+    _, (child_id,) = register(subject=SUBJECT)
+    made = result(pages=25)
+    pages = [{**page, "number": page["number"] + 100} for page in made.pages or ()]
+    transitions.apply_report(
+        type=ImportType.PAGE_IMPORT,
+        child_id=child_id,
+        event="completed",
+        run=1,
+        result=replace(made, pages=pages),
+    )
+
+    def shown(query: str) -> list[str]:
+        page = signed_in.get(f"/imports/{child_id}?{query}").get_data(as_text=True)
+        return re.findall(r'<h2 id="page-(\d+)"', page)
+
+    assert shown("") == [str(n) for n in range(101, 111)]
+    assert shown("page=111") == shown("page=117") == [str(n) for n in range(111, 121)]
+    assert shown("page=999") == [str(n) for n in range(121, 126)]
+    second = signed_in.get(f"/imports/{child_id}?page=111").get_data(as_text=True)
+    assert "101–110" in second
+    assert "121–125" in second
 
 
 def test_cancelling_from_the_page_ends_on_the_page(signed_in: FlaskClient) -> None:
