@@ -9,7 +9,16 @@ FONT_PACKAGE = "fonts-ipafont-mincho"
 
 def greeting(stack: Stack) -> list[str]:
     """Say where it is and how to sign in, in English and in Japanese, and what is missing."""
-    return [*_where(stack), *missing_font(japanese_font())]
+    return [*_where(stack), _metrics(stack), *missing_font(japanese_font())]
+
+
+def _metrics(stack: Stack) -> str:
+    """Name the listeners: their usual ports may have been taken."""
+    told = ", ".join(
+        f"{name.partition('_')[0].lower()} http://127.0.0.1:{port}/metrics"
+        for name, port in stack.plan.metrics_ports.items()
+    )
+    return f"Metrics / メトリクス: {told}"
 
 
 def missing_font(found: str | None) -> list[str]:

@@ -1,12 +1,13 @@
 """Given parts replace embedded ones, one by one."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from local.errors import LocalError
-from local.plan import Plan, read_port
+from local.plan import DEFAULT_PORT, Plan, read_port
 from local.postgres import PostgresServer
 from local.processes import free_port
 from local.stack import Stack
@@ -32,6 +33,24 @@ def test_a_given_database_replaces_the_embedded_one(
     finally:
         stack.destroy()
         postgres.drop_database("given")
+
+
+def test_a_taken_metrics_port_is_replaced_and_a_given_one_is_kept(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        taken, free = stranger.getsockname()[1], free_port()
+        usual = {
+            "WEB_METRICS_PORT": taken,
+            "SCHEDULER_METRICS_PORT": free,
+            "WORKER_METRICS_PORT": 9,
+        }
+        monkeypatch.setattr("local.plan.METRICS_PORTS", usual)
+        plan = Plan(own, DEFAULT_PORT, {"WORKER_METRICS_PORT": "7"})
+
+    assert plan.metrics_ports["WEB_METRICS_PORT"] not in {str(taken), "0"}
+    assert plan.metrics_ports["SCHEDULER_METRICS_PORT"] == str(free)
+    assert plan.env("worker", {})["WORKER_METRICS_PORT"] == "7"
 
 
 def test_a_given_aws_replaces_the_embedded_store_and_is_provisioned(own: Path, aws: object) -> None:
