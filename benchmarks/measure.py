@@ -6,6 +6,7 @@ neighbour's load falls on all of them; a ratio is the median of the ratios of ru
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import statistics
@@ -129,7 +130,7 @@ def alternate(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dic
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the value that `share` of the values do not exceed (nearest rank)."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+    return ordered[max(1, math.ceil(share * len(ordered))) - 1]
 
 
 def machine() -> dict[str, Any]:
