@@ -36,6 +36,7 @@ class Index:
         self.by_name: dict[str, list[str]] = defaultdict(list)
         self._resolvers = resolvers
         self._resolved: dict[int, Target] = {}
+        self._targets: dict[int, list[Target]] = {}
         self._fold: dict[str, dict[str, str]] = {}
         self._known_programs: dict[str, str] = {}
         self._found: dict[tuple[str, str], str | None] = {}
@@ -85,7 +86,10 @@ class Index:
 
     def import_targets(self, entry: Import, path: str) -> list[Target]:
         """Return every Target of an import of the file at `path`."""
-        return self.resolver(path).targets(entry, path)
+        key = id(entry)
+        if key not in self._targets:
+            self._targets[key] = self.resolver(path).targets(entry, path)
+        return self._targets[key]
 
     def resolver(self, path: str) -> ImportResolver:
         """Return the resolver of the language of a file."""

@@ -1,8 +1,8 @@
 """The registry of source languages: name → module that analyses it.
 
 Adding a language = one module with `analyse(source) -> FileFacts` and `grammars()`, which
-`sweep.reading` makes of a dialect with its query, and `Resolver`; one line in MODULES. A suffix of a language that has no module is recognised,
-counted and skipped.
+`sweep.reading` makes of a dialect with its query, and a `Resolver`; and one line in MODULES. A
+suffix of a language that has no module is recognised, counted and skipped.
 """
 
 from __future__ import annotations

@@ -20,7 +20,9 @@ def flat(node: Node | None) -> str | None:
     """Return the source text of a node on one line, cut at 200 characters; None for no node."""
     if node is None:
         return None
-    text = _PADDING.sub("", _SPACE.sub(" ", text_of(node)).strip())
+    text = text_of(node)
+    if not text.isidentifier():
+        text = _PADDING.sub("", _SPACE.sub(" ", text).strip())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
@@ -31,9 +33,16 @@ def string_value(node: Node | None) -> str | None:
     if node.type == "concatenated_string":
         parts = [string_value(child) for child in node.named_children]
         return None if None in parts else "".join(part or "" for part in parts)
-    if node.type != "string" or any(c.type == "interpolation" for c in node.named_children):
+    if node.type != "string":
         return None
-    return "".join(text_of(c) for c in node.named_children if c.type == "string_content")
+    content = ""
+    for child in node.named_children:
+        kind = child.type
+        if kind == "interpolation":
+            return None
+        if kind == "string_content":
+            content += text_of(child)
+    return content
 
 
 def docstring(body: Node | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 
 from tree_sitter import Node
@@ -41,7 +41,7 @@ from jobs.parsing.code2des.python_nodes import (
     string_value,
 )
 from jobs.parsing.code2des.python_web import note_view, read_call, read_route, worker_kind
-from jobs.parsing.code2des.sql_strings import table_uses
+from jobs.parsing.code2des.sql_strings import SHORTEST_STATEMENT, table_uses
 
 _BRANCHES = frozenset(
     (
@@ -65,7 +65,7 @@ QUERY = "\n\n".join(f"({kind}) @{kind}" for kind in sorted({*_BRANCHES, *_NESTIN
 _MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Scope:
     """Where the walk is: names around it, the function that gets its calls, block depth."""
 
@@ -116,7 +116,7 @@ class Walk:
             if kind in _BRANCHES and function is not None:
                 function.cyclomatic += 1
             if kind in _NESTING:
-                scope = replace(scope, depth=scope.depth + 1)
+                scope = _Scope(scope.prefix, scope.owner, function, scope.depth + 1)
                 self._open.append((start, -negative_end, scope))
                 if function is not None:
                     function.nesting = max(function.nesting, scope.depth)
@@ -260,6 +260,9 @@ class Walk:
         return True
 
     def _string(self, node: Node, scope: _Scope) -> bool:
+        is_plain = node.type == "string"
+        if node.end_byte - node.start_byte < SHORTEST_STATEMENT:
+            return is_plain
         value = string_value(node) or "".join(
             text_of(child) for child in node.named_children if child.type == "string_content"
         )
@@ -268,7 +271,7 @@ class Walk:
             line = node.start_point[0] + 1
             use = SqlUse(table=table, operation=operation, function=target, line=line)
             self._facts.sql.append(use)
-        return node.type == "string"
+        return is_plain
 
     def _if(self, node: Node, scope: _Scope) -> bool:
         condition = node.child_by_field_name("condition")
