@@ -47,7 +47,7 @@ class SchedulerSettings(
     sweep_limit: int = Field(default=500, ge=1)
     #: days that a source is kept after its import ended, and a result after it was completed
     keep_source_days: float = Field(default=30.0, gt=0)
-    #: days that a result is kept after it was completed
+    #: days that a result and the pictures of its pages are kept after it was completed
     keep_result_days: float = Field(default=90.0, gt=0)
     #: objects that one orphan pass looks at
     orphan_limit: int = Field(default=10_000, ge=1)

@@ -171,7 +171,8 @@ class Process:
             secret.write_text("a parser must not read this")
             tested = self._sandbox.self_test(secret)
         log.info("sandbox_tested", walls=tested.walls, parser_version=tested.parser_version)
-        note_japanese_font(tested.japanese_font)
+        if "page_import" in self._settings.queues():
+            note_japanese_font(tested.japanese_font)
         if not set(tested.walls) - {"rlimits"}:
             raise RefusedToStart(
                 "This machine offers none of seccomp, Landlock and namespaces, and files are not "

@@ -36,8 +36,9 @@ def find_recognition(
     sandbox: Sandbox, temp_root: TempRoot, patience: Patience, settings: WorkerSettings
 ) -> Recognition:
     """Return the reader of scanned pages, which reads none where tesseract is not installed."""
+    wanted = settings.ocr == "auto" and "page_import" in settings.queues()
     with temp_root.job() as directory:
-        found = find_tesseract(sandbox, directory, wanted=settings.ocr == "auto")
+        found = find_tesseract(sandbox, directory, wanted=wanted)
     return Recognition(
         sandbox=sandbox,
         patience=patience,

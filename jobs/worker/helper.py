@@ -121,7 +121,7 @@ def main(arguments: Sequence[str]) -> None:
     hello = {
         "parser_version": parsers.PARSER_VERSION,
         "drawn": sorted(parsers.DRAWN),
-        "machine": parsers.machine(),
+        "machine": parsers.machine() if "page_import" in types else {},
         "without_network": without_network,
     }
     control.send(json.dumps(hello).encode())

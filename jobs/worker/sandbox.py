@@ -114,7 +114,7 @@ class Sandbox:
         hello = self._live_helper().hello
         outer = ("namespaces",) if hello["without_network"] else ()
         unreadable = tuple(tested["unreadable"])
-        font = hello["machine"]["japanese_font"]
+        font = hello["machine"].get("japanese_font")
         return SelfTest(hello["parser_version"], (*self._walls, *outer), unreadable, font)
 
     def parse(
