@@ -57,9 +57,7 @@ class CommandError(click.ClickException):
         told = {"code": self.code, "message": self.message, "next": self.next_step}
         line = f"{self.code}: {self.message}; next: {self.next_step}"
         click.echo(
-            json.dumps({"error": told}, ensure_ascii=False)
-            if self.as_json
-            else f"error: {on_one_line(line)}",
+            _json({"error": told}) if self.as_json else f"error: {on_one_line(line)}",
             file=file or sys.stderr,
         )
 
@@ -138,7 +136,7 @@ def _schema_is_current() -> bool:
 def show(data: Mapping[str, Any], *, as_json: bool) -> None:
     """Write an object: as JSON, or a line a field with lists indented."""
     if as_json:
-        click.echo(json.dumps(data, ensure_ascii=False, default=str))
+        click.echo(_json(data))
         return
     for name, value in data.items():
         if isinstance(value, list):
@@ -147,6 +145,11 @@ def show(data: Mapping[str, Any], *, as_json: bool) -> None:
                 click.echo(f"  {on_one_line(_words(entry))}")
         else:
             click.echo(f"{name}: {on_one_line(_words(value))}")
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    """Return JSON that a terminal can show: what would move or turn it is escaped, as JSON may."""
+    return on_one_line(json.dumps(data, ensure_ascii=False, default=str))
 
 
 def _words(value: object) -> str:

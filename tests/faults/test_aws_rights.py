@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from structlog.testing import capture_logs
 
 from jobs.messages import JobMessage, encode_message
+from jobs.storage import PART_BYTES
 from scheduler.doctor.command import doctor_command
 from tests.faults.product import PROCESSES, until
 from tests.flow.papers import large_pdf
@@ -165,7 +166,7 @@ def take_in(product):
     """Files by every way, read by every way, one too large for a part, refused and broken ones."""
     api = product.api
     paper = product.upload(large_pdf(1), "足跡.pdf").json()["import_id"]
-    product.upload(b"%PDF-1.7\n" + b"0" * (9 << 20), "large.pdf")
+    product.upload(b"%PDF-1.7\n" + b"0" * (PART_BYTES + 1), "large.pdf")
     code = api.post("/api/v1/code2des", files={"file": ("a.py", b"x = 1\n")}).json()["code2des_id"]
     files = [("files", ("one.txt", b"one")), ("files", ("two.txt", b""))]
     assert api.post("/api/v1/batches", data={"type": "page_import"}, files=files).status_code == 422
@@ -200,7 +201,7 @@ def break_off(product):
         f"Content-Length: {30 << 20}",
     ]
     with socket.create_connection(("127.0.0.1", product.stack.port)) as connection:
-        connection.sendall("\r\n".join([*lines, "", ""]).encode() + b"0" * (17 << 20))
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + b"0" * (PART_BYTES + (5 << 20)))
 
 
 def lose_and_find_again(product):

@@ -85,10 +85,14 @@ def test_list_pages_from_the_newest_to_the_oldest_without_loss(database, operate
 
 def test_a_hostile_file_name_cannot_break_a_line_of_the_list(database, operate):
     _, (child_id,) = register()
-    change("UPDATE page_import SET file_name = %s", ("a\n\x1b[2J\u202eb.pdf",))
+    hostile = "a\n\x1b[2J\u202eb.pdf"
+    change("UPDATE page_import SET file_name = %s", (hostile,))
     lines = operate("imports", "list").splitlines()
     assert len([line for line in lines if child_id in line]) == 1
     assert "\\u000a\\u001b[2J\\u202e" in "\n".join(lines)
+    told = operate("imports", "list", "--json")
+    assert json.loads(told)["imports"][0]["file_name"] == hostile
+    assert not {"\x1b", "\u202e"} & set(told)
 
 
 def test_cancel_ends_a_live_import_and_says_who(database, operate):
