@@ -174,16 +174,9 @@ def _check_items(
     seen_uploads: set[str] = set()
     seen_names: set[str] = set()
     for index, item in enumerate(items):
-        place = pointer("items", index, "upload_id")
-        upload = known.get(item.upload_id)
-        if upload is None:
-            faults.add(place, "upload_unknown")
-        elif upload.used_at is not None:
-            faults.add(place, "upload_used")
-        elif item.upload_id in seen_uploads:
-            faults.add(place, "upload_repeated")
-        else:
-            faults.check(place, partial(check_extension, type, upload.file_name))
+        repeated = item.upload_id in seen_uploads
+        if code := _upload_fault(type, known.get(item.upload_id), repeated=repeated):
+            faults.add(pointer("items", index, "upload_id"), code)
         seen_uploads.add(item.upload_id)
         if item.options.model_fields_set:
             place = pointer("items", index, "options")
@@ -192,6 +185,21 @@ def _check_items(
             if item.custom_id in seen_names:
                 faults.add(pointer("items", index, "custom_id"), "custom_id_repeated")
             seen_names.add(item.custom_id)
+
+
+def _upload_fault(type: ImportType, upload: UploadView | None, *, repeated: bool) -> str | None:
+    """Return the code of what is wrong with an item's upload."""
+    if upload is None:
+        return "upload_unknown"
+    if upload.used_at is not None:
+        return "upload_used"
+    if repeated:
+        return "upload_repeated"
+    try:
+        check_extension(type, upload.file_name)
+    except WebError as error:
+        return error.code
+    return None
 
 
 @traced

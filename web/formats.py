@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
 from models.states import ImportType
 from web.errors import WebError
 
@@ -96,7 +94,8 @@ def import_type(text: str | None) -> ImportType:
 
 def check_extension(type: ImportType, file_name: str) -> None:
     """Refuse a declared extension that the type never takes; no extension is left to the worker."""
-    extension = PurePosixPath(file_name).suffix.lower()
+    dot = file_name.rfind(".")
+    extension = file_name[dot:].lower() if 0 < dot < len(file_name) - 1 else ""
     if extension and extension not in EXTENSIONS[type]:
         raise WebError(
             "extension_unsupported", errors=[{"pointer": "/file_name", "extension": extension}]

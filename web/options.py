@@ -92,6 +92,8 @@ class Options(RequestBody):
 
     def print(self) -> dict[str, Any]:
         """Return what two equal wishes have in common; of a password only a keyed digest."""
+        if not self.model_fields_set:
+            return {"images": True}
         found = self.model_dump(exclude_none=True, exclude={PASSWORD})
         if self.password is not None:
             key = services().settings.session_secret.get_secret_value().encode()
