@@ -220,5 +220,10 @@ def test_without_settings_a_command_says_which_are_missing_and_shows_no_trace():
     )
 
 
+def test_the_release_needs_the_database_and_nothing_else(database):
+    done = flask("db", "migrate", DATABASE_URL=database)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "nothing to apply\n", "")
+
+
 def test_wrong_use_is_exit_code_2():
     assert flask("imports", "list", "--state", "lost").returncode == 2
