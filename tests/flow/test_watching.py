@@ -18,10 +18,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from local.provision import access_token
 from local.stack import Stack
 from tests.conftest import IMPATIENT
+from tests.flow.papers import OWN
 
 TRACE_ID, CALLER_SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 #: The first is refused, the second only looks like a line of the log.
-HOSTILE_NAMES = ("line\u2028break\n.txt", '{"event": "forged"} 名前.txt')
+HOSTILE_NAMES = ("line\u2028break\n.pdf", '{"event": "forged"} 名前.pdf')
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,14 @@ def watched(server_dir: Path, collector: Collector) -> Iterator[Stack]:
 @pytest.fixture(scope="module")
 def story(watched: Stack) -> dict[str, Any]:
     """One finished import of a caller who brought a traceparent."""
+    paper = OWN / "pdf" / "vertical_writing.pdf"
     headers = {"Authorization": f"Bearer {access_token(watched.account, watched.provisioned)}"}
     with httpx.Client(base_url=watched.url, headers=headers, timeout=60) as client:
         refused, answer = [
             client.post(
                 "/api/v1/imports",
                 params={"filename": name},
-                content=b"text\n",
+                content=paper.read_bytes(),
                 headers={"traceparent": f"00-{TRACE_ID}-{CALLER_SPAN}-01"},
             )
             for name in HOSTILE_NAMES
@@ -121,8 +123,9 @@ def story(watched: Stack) -> dict[str, Any]:
         assert (refused.status_code, answer.status_code) == (400, 202), answer.text
         child_id = answer.json()["import_id"]
         deadline = time.monotonic() + 120
-        while client.get(f"/api/v1/imports/{child_id}").json()["status"] != "completed":
-            assert time.monotonic() < deadline
+        while (state := client.get(f"/api/v1/imports/{child_id}").json())["status"] != "completed":
+            assert time.monotonic() < deadline, state
+            assert state["status"] != "failed", state
             time.sleep(0.1)
     return dict(answer.json())
 
@@ -165,6 +168,7 @@ def test_grep_for_an_import_tells_its_whole_story_in_order(
         ("scheduler", "message_sent", ""),
         ("web", "report_received", "processing"),
         ("worker", "parser_ended", ""),
+        ("worker", "pages_drawn", ""),
         ("web", "report_received", "completed"),
         ("worker", "work_reported", ""),
     ]
