@@ -26,7 +26,7 @@ def definitions(design: dict[str, Any], language: str) -> dict[str, Counter[tupl
     )
     own = [f for f in design["functions"] if modules[f["module"]]["language"] == language]
     functions = Counter(
-        (modules[f["module"]]["path"], f["name"])
+        (modules[f["module"]]["path"], f["name"].replace("operator ", "operator"))
         for f in own
         if f["kind"] not in _NO_FUNCTIONS
         and not (language == "java" and f["kind"] == "constructor")

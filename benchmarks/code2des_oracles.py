@@ -183,7 +183,7 @@ class Ctags:
                 name, kind = tag.get("name", ""), tag.get("kind")
                 if name.startswith("__anon") or name.startswith("Anonymous"):
                     continue
-                key = (tag["path"], name.rpartition("::")[2])
+                key = (tag["path"], name.rpartition("::")[2].replace("operator ", "operator"))
                 if kind in _TYPES and not (kind == "alias" and self.language == "PHP"):
                     found["types"][key] += 1
                 elif kind in _FUNCTIONS:
