@@ -27,6 +27,7 @@ EQUIVALENT = "equivalent:"
 QUICK = (
     "tests/faults/test_guards.py",
     "tests/faults/test_guards_of_rows.py",
+    "tests/faults/test_guards_of_verdicts.py",
     "tests/faults/test_found.py",
     "tests/models",
 )

@@ -96,7 +96,8 @@ def _is_red(item: pytest.Item, following: pytest.Item) -> bool:
     before = signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, _TEST_SECONDS)
     try:
-        # Another item follows, so that this one is torn down.
+        # What the last item left of its module goes; another one follows, so that this one goes.
+        item.session._setupstate.teardown_exact(item)
         return any(r.failed for r in runtestprotocol(item, log=False, nextitem=following))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -166,6 +167,8 @@ def _replace(old: Any, new: Any, module: str, undo: list[Callable[[], None]]) ->
     elif isinstance(old, type) and getattr(old, "__module__", "") == module:
         for name, method in vars(new).items():
             _replace(vars(old).get(name), method, module, undo)
+    elif isinstance(old, property):
+        _replace(old.fget, new.fget, module, undo)
     elif callable(old) and getattr(old, "__module__", "") == module:
         honest, mutated = inspect.unwrap(old), inspect.unwrap(new)
         if isinstance(honest, types.FunctionType):

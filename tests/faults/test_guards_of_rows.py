@@ -5,10 +5,11 @@ from contextlib import closing
 import psycopg2
 import pytest
 
-from models import cancellations, idempotency, outbox, sessions, status, uploads
+from models import cancellations, idempotency, outbox, redrives, sessions, status, uploads, verdicts
 from models.database import transaction
-from models.errors import Conflict
+from models.errors import Conflict, NotFound
 from models.ids import uuid7
+from models.locks import lock
 from models.states import ImportType
 from models.transitions import ReportedResult, apply_report
 from tests.builders import ALICE, BOB, change, child, event_names, item_of, register, report, rows
@@ -52,6 +53,55 @@ def test_an_operator_cancels_only_what_lives(database):
     assert item_of(child_id)["cancelled_at"] is None
     assert event_names(child_id) == ["accepted", "completed"]
     assert child(child_id)["status"] == "completed"
+
+
+def test_an_item_whose_child_is_gone_is_not_found(database):
+    _, (child_id,) = register()
+    change("DELETE FROM page_import")
+    with pytest.raises(NotFound), transaction():
+        lock(ImportType.PAGE_IMPORT, child_id)
+
+
+@pytest.mark.parametrize(
+    ("child_fails", "settled"), [(True, "cancelled_at = now()"), (False, "error_message = 'x'")]
+)
+def test_a_person_retries_only_what_failed_in_item_and_child(database, child_fails, settled):
+    _, (child_id,) = register()
+    if child_fails:
+        report(child_id, "failed")
+    change(f"UPDATE batch_item SET {settled}")
+    with pytest.raises(Conflict, match="not_failed"):
+        redrives.retry_import(ALICE, ImportType.PAGE_IMPORT, child_id)
+    assert child(child_id)["run"] == 1
+
+
+def test_an_item_that_was_hidden_before_its_batch_keeps_its_moment(database):
+    batch_id, (first, _) = register(2)
+    change("UPDATE batch_item SET deleted_at = '2026-01-01' WHERE job_id = %s", (first,))
+    at = item_of(first)["deleted_at"]
+    cancellations.delete_batch(ALICE, batch_id)
+    assert item_of(first)["deleted_at"] == at
+
+
+def test_one_key_of_two_subjects_is_two_keys(database):
+    for subject in (ALICE, BOB):
+        mine = idempotency.reserve(subject, "key")
+        assert isinstance(mine, idempotency.Reservation)
+        with transaction():
+            idempotency.complete(mine, fingerprint="f" * 64, response={"of": subject})
+    for subject in (ALICE, BOB):
+        kept = idempotency.reserve(subject, "key")
+        assert isinstance(kept, idempotency.Completed)
+        assert kept.response == {"of": subject}
+
+
+def test_an_import_that_reported_a_moment_ago_is_not_silent(database):
+    _, (child_id,) = register()
+    report(child_id, "processing", run=None)
+    assert verdicts.silent_children(ImportType.PAGE_IMPORT, stall_seconds=3600, limit=9) == []
+    change("UPDATE page_import SET last_report_at = now() - interval '2 hours'")
+    (found,) = verdicts.silent_children(ImportType.PAGE_IMPORT, stall_seconds=3600, limit=9)
+    assert found.child_id == child_id
 
 
 @pytest.fixture

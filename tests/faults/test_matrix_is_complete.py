@@ -9,9 +9,10 @@ import pytest
 from tests.faults.test_kill_points import POINTS
 
 ROOT = Path(__file__).parents[2]
-TABLE = re.findall(
-    r"^\| F(\d+) \|.*\| (.*) \|$", (Path(__file__).parent / "README.md").read_text("utf-8"), re.M
-)
+TEXT = (Path(__file__).parent / "README.md").read_text("utf-8")
+TABLE = re.findall(r"^\| F(\d+) \|.*\| (.*) \|$", TEXT, re.M)
+PROMISES = TEXT.partition("## What is built and must hold")[2].partition("\n## ")[0]
+HELD = re.findall(r"^\| ([^|]+) \| (`.*::.*) \|$", PROMISES, re.M)
 
 
 def test_the_table_has_all_forty_three_rows_in_order():
@@ -28,6 +29,16 @@ def test_every_test_that_a_row_names_exists(number, cell):
         assert test in {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
         assert point in {"", *POINTS}
     assert set(re.findall(r"`…\[(\w+)\]`", cell)) <= set(POINTS)
+
+
+@pytest.mark.parametrize(("promise", "cell"), HELD, ids=[promise for promise, _ in HELD])
+def test_every_test_that_a_promise_names_exists(promise, cell):
+    test_every_test_that_a_row_names_exists(promise, cell)
+
+
+def test_every_promise_names_a_test():
+    assert len(HELD) == PROMISES.count("\n| ") - 1
+    assert len(HELD) > 25
 
 
 def test_every_test_here_that_is_named_after_a_row_is_in_the_table():
