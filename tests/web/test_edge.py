@@ -47,6 +47,8 @@ def test_every_route_declares_whom_it_answers(app: Flask) -> None:
         "docs.reference",
         "health.livez",
         "health.readyz",
+        "sign_in.come_back",
+        "sign_in.go_to_hosted",
         "sign_in.show",
         "sign_in.submit",
     }
@@ -116,6 +118,7 @@ INTERNAL = {
     "QueueUnavailable",
     "WebUnavailable",
     "MessageInvalid",
+    "SealInvalid",
     "SignatureInvalid",
     "ObjectMissing",
 }
