@@ -27,6 +27,11 @@ _ATTRIBUTE = re.compile(
     re.DOTALL,
 )
 _FIELD = re.compile(r"<(?:select|input|textarea|button)\b", re.IGNORECASE)
+#: words in a call that translates them
+_SAID = re.compile(
+    r"""(?:\{[{%]|<%=)-?\s*+(?:_|__|gettext|trans|translate|t)\s*+\(?\s*+["']([^"'{}<>]*)["']"""
+    r"""[^{}<>%]*+(?:[%}]\}|%>)"""
+)
 _HOLE = re.compile(r"<%.*?%>|\{[{%].*?[}%]\}|<\?.*?\?>|<[^<>]*>", re.DOTALL)
 _UNREAD = (("<!--", "-->"), ("{#", "#}"), ("<%--", "--%>"), ("{{--", "--}}"))
 _SCRIPTS = (("<script", "</script"), ("<style", "</style"))
@@ -141,4 +146,4 @@ def _words(text: str, start: int, tag: str) -> str:
 
 def words_of(text: str) -> str:
     """Return the words of a piece of template on one line."""
-    return shorten(html.unescape(_HOLE.sub(" ", text)))
+    return shorten(html.unescape(_HOLE.sub(" ", _SAID.sub(r" \1 ", text))))

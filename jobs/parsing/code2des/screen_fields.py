@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.parsing.code2des.facts import Element
-from jobs.parsing.code2des.markup import FIELDS
+from jobs.parsing.code2des.markup import FIELDS, words_of
 
 Row = dict[str, Any]
 _TARGETS = ("href", "to", "src")
@@ -88,12 +88,12 @@ def field_row(element: Element, labels: Mapping[int, str]) -> Row | None:
     name = next((attributes[key] for key in _NAMES if attributes.get(key)), None)
     words = labels.get(id(element)) or element.text or None
     for key in ("label", "aria-label", "placeholder", "title"):
-        words = words or attributes.get(key) or None
+        words = words or words_of(attributes.get(key, "")) or None
     kind = attributes.get("type") or {"input": "text", "button": "submit"}.get(
         element.tag, element.tag
     )
     if kind in ("submit", "button", "reset"):
-        words = words or attributes.get("value") or None
+        words = words or words_of(attributes.get("value", "")) or None
     if not name and not words:
         return None
     return {

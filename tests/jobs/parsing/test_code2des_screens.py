@@ -172,6 +172,15 @@ def test_source_without_screens_says_that_it_cannot_tell(described):
     assert "| 画面設計・画面遷移 | ソースからは判断できません" in japanese
 
 
+def test_words_in_a_call_that_translates_them_count(described):
+    page = """<h1>{{ _("Orders") }}</h1><form><input name="q" placeholder="{{ _('Search') }}">
+    <button>{% trans "Go" %}</button></form><a href="/x"><%= t('Back') %> {{ number }}</a>"""
+    (screen,) = screens(described(page.encode(), "orders.html")).values()
+    assert screen["title"] == "Orders"
+    assert [field["label"] for field in screen["forms"][0]["fields"]] == ["Search", "Go"]
+    assert screen["links"][0]["text"] == "Back"
+
+
 def test_hostile_markup_is_read_in_time_that_grows_with_it():
     started = time.process_time()
     for part in ('<a "', "<a href='{{", "<!--", "<script>", "<label>", "<form {%", '<input a="<'):
