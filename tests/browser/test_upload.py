@@ -7,6 +7,9 @@ from playwright.sync_api import CDPSession, Page, expect
 
 from local.stack import Stack
 from tests.browser.conftest import Person, pick, row, run_sql, wait_until
+from tests.flow.papers import OWN
+
+PROTECTED = OWN / "pdf" / "r6-user-password.pdf"
 
 
 def slow_down(page: Page, bytes_per_second: int) -> CDPSession:
@@ -257,3 +260,13 @@ def test_a_person_signs_in_and_uploads_with_the_keyboard_in_japanese(
     pick(page, ("議事録.txt", "議事録".encode()))
     expect(row(page, "議事録.txt").first.locator(".badge")).to_have_text("完了")
     expect(page.locator("[data-status]")).to_contain_text("議事録.txt: 完了")
+
+
+def test_a_protected_document_opens_with_the_password_given_beside_it(person: Person) -> None:
+    page = person.open()
+    page.get_by_text("Password or pages (optional)").click()
+    page.get_by_label("Password of the files").fill("asdfzxcv")
+    pick(page, ("sealed.pdf", PROTECTED.read_bytes()))
+    expect(row(page, "sealed.pdf").locator(".badge")).to_have_text("Completed")
+    kept = page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
+    assert "asdfzxcv" not in kept

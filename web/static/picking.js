@@ -37,6 +37,13 @@ function carriesFiles(event) {
   return event.dataTransfer?.types.includes("Files");
 }
 
+/** Return what the form wishes for a file of this type; only documents have pages or passwords. */
+export function wishesFor(form, type) {
+  if (type !== "page_import") return {};
+  const fields = [form.elements.password, form.elements.pages].filter((field) => field.value);
+  return Object.fromEntries(fields.map((field) => [field.name, field.value]));
+}
+
 /** Give every file that the person brings to `add`, and what is to be said about it to `note`. */
 export function listen(form, add, note) {
   const take = ({ files, hidden }) => {

@@ -3,7 +3,7 @@
 // has not arrived yet.
 
 import { announce, banner, refresh, say, words } from "./live.js";
-import { listen } from "./picking.js";
+import { listen, wishesFor } from "./picking.js";
 
 const AT_ONCE = 3;
 const TRIES = 12;
@@ -139,14 +139,16 @@ function add(entries) {
   const rows = document.createDocumentFragment();
   for (const { file, path } of entries) {
     const job = { file, path, type: typeOf(file.name), tries: 0 };
-    job.mark = [path, file.size, file.lastModified, job.type].join("|");
+    job.wishes = wishesFor(form, job.type);
+    job.mark = [path, file.size, file.lastModified, job.type, job.wishes.pages].join("|");
     job.row = drawn(job);
     jobs.push(job);
     rows.append(job.row);
     const problem = refusal(job);
     if (problem) refuse(job, problem);
     else {
-      tokens[job.mark] ??= newToken();
+      // Another password is another wish; it is in no mark, for marks outlive the page.
+      if (job.wishes.password || !tokens[job.mark]) tokens[job.mark] = newToken();
       job.token = tokens[job.mark];
       wait(job);
     }
@@ -251,6 +253,7 @@ function transfer(job) {
     body.append("csrf_token", form.elements.csrf_token.value);
     body.append("idempotency_token", job.token);
     body.append("type", job.type);
+    for (const [name, value] of Object.entries(job.wishes)) body.append(name, value);
     body.append("files", job.file, job.file.name);
     request.send(body);
   });
