@@ -5,7 +5,18 @@ from contextlib import closing
 import psycopg2
 import pytest
 
-from models import cancellations, idempotency, outbox, redrives, sessions, status, uploads, verdicts
+from models import (
+    cancellations,
+    deliveries,
+    endpoints,
+    idempotency,
+    outbox,
+    redrives,
+    sessions,
+    status,
+    uploads,
+    verdicts,
+)
 from models.database import transaction
 from models.errors import Conflict, NotFound
 from models.ids import uuid7
@@ -107,6 +118,13 @@ def test_an_import_that_reported_a_moment_ago_is_not_silent(database):
 @pytest.fixture
 def full(database):
     """One row at least in each table that an import touches."""
+    endpoints.create_endpoint(
+        ALICE,
+        url="https://hooks.example.com/",
+        event_types=["import.completed"],
+        description=None,
+        language="en",
+    )
     _, (page,) = register()
     _, (code,) = register(type=ImportType.CODE2DES)
     report(page, "completed")
@@ -119,6 +137,9 @@ def full(database):
         markdown={"ja": "設計", "en": "design"},
     )
     apply_report(type=ImportType.CODE2DES, child_id=code, event="completed", run=1, result=design)
+    (claimed,) = deliveries.claim(1, max_attempts=9)
+    taken = deliveries.Attempt(status=200, error=None, duration_ms=1)
+    deliveries.settle(claimed, taken, retry_seconds=None, failing_days=3)
     sessions.create_session(ALICE, "alice", idle_seconds=60, absolute_seconds=60)
     idempotency.reserve(ALICE, "key")
     new = uploads.NewUpload(
@@ -144,6 +165,10 @@ def full(database):
         "upload",
         "session",
         "process_status",
+        "endpoint",
+        "outgoing_event",
+        "delivery",
+        "delivery_attempt",
     ],
 )
 def test_no_row_can_be_there_twice(full, table):
