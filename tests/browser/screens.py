@@ -17,13 +17,19 @@ from local.stack import Stack
 from tests.browser.conftest import Person, chromium, pick, row
 from tests.browser.papers import MINUTES, PLAN, SHOP
 from tests.browser.seeds import add_import, add_pages
+from tests.flow.papers import OWN
 
 ROOT = Path(__file__).parents[2]
 CHOSEN = ROOT / "docs" / "screens"
 SIZES = {1280: 800, 390: 844}
 #: What docs/screens shows of each screen: (width, language, theme); of two screens half of it.
 CHOICE = ((1280, "ja", "light"), (1280, "en", "dark"), (390, "ja", "dark"), (390, "en", "light"))
-HALVES = {"sign-in": (CHOICE[0], CHOICE[3]), "operator": (CHOICE[1], CHOICE[2])}
+HALVES = {
+    "sign-in": (CHOICE[0], CHOICE[3]),
+    "operator": (CHOICE[1], CHOICE[2]),
+    "picture": (CHOICE[0], CHOICE[2]),
+    "source": (CHOICE[1], CHOICE[2]),
+}
 
 
 def seed(person: Person) -> dict[str, str]:
@@ -42,16 +48,24 @@ def seed(person: Person) -> dict[str, str]:
     reading = {"status": "processing", "progress_done": 41, "progress_total": 120}
     add_import(stack, subject, name="年次報告書_2025.pdf", **reading)
     page = person.open()
-    pick(page, ("order_service.py", SHOP.encode()))
-    expect(row(page, "order_service.py").locator(".badge")).to_have_text("Completed")
-    design = row(page, "order_service.py").get_by_role("link").get_attribute("href")
+    design = uploaded(page, "order_service.py", SHOP.encode())
+    pictured = uploaded(page, "縦書き見本.pdf", (OWN / "pdf" / "vertical_writing.pdf").read_bytes())
     return {
         "upload": "/",
         "batches": "/batches",
         "batch": f"/batches/{batch_id}",
         "result": f"/imports/{document}",
-        "design": str(design),
+        "picture": pictured,
+        "design": design,
+        "source": f"{design}/files?path=order_service.py&line=12#L12",
     }
+
+
+def uploaded(page: Page, name: str, content: bytes) -> str:
+    """Take one file in for real; return the path of its result."""
+    pick(page, (name, content))
+    expect(row(page, name).locator(".badge")).to_have_text("Completed")
+    return str(row(page, name).get_by_role("link").get_attribute("href"))
 
 
 def seed_trouble(person: Person) -> dict[str, str]:
