@@ -12,7 +12,7 @@ from jobs.parsing import parse
 ROOT = Path(__file__).resolve().parents[2]
 #: rooms and files of the product; tests and tools are left out
 SOURCES = ("app.py", "web", "models", "scheduler", "jobs", "migrations", "pyproject.toml")
-SUFFIXES = (".py", ".sql", ".js", ".toml")
+SUFFIXES = (".py", ".sql", ".js", ".html", ".toml")
 
 
 def main() -> int:
