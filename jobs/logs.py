@@ -44,12 +44,6 @@ def configure(component: str, settings: HowToLog) -> None:
         structlog.processors.StackInfoRenderer(),
         structlog.processors.format_exc_info,
     ]
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
     for_people = settings.log_format == "pretty" or (
         settings.log_format == "auto" and sys.stderr.isatty()
     )
@@ -66,6 +60,37 @@ def configure(component: str, settings: HowToLog) -> None:
     root.setLevel(settings.log_level)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # Our own events go past standard logging: a third of the time for each of 10,000 a tick.
+    structlog.configure(
+        processors=[*shared, renderer],
+        logger_factory=lambda *_: _Lines(handler),
+        wrapper_class=structlog.make_filtering_bound_logger(root.level),
+        cache_logger_on_first_use=False,
+    )
+
+
+class _Lines:
+    """Writes finished lines where the handler does, never into the middle of one of its own.
+
+    As in standard logging, a closed pipe or a full disk costs the line and not the work.
+    """
+
+    def __init__(self, handler: logging.StreamHandler[Any]) -> None:
+        self._handler = handler
+
+    def msg(self, line: str) -> None:
+        """Write one line."""
+        handler = self._handler
+        handler.acquire()
+        try:
+            handler.stream.write(line + "\n")
+            handler.flush()
+        except (OSError, ValueError):  # ValueError: the stream is closed
+            pass
+        finally:
+            handler.release()
+
+    debug = info = warning = error = critical = msg
 
 
 def _component(name: str) -> structlog.typing.Processor:

@@ -100,3 +100,27 @@ def test_an_exception_is_one_line_without_local_variables():
     assert rest == ""
     assert "ZeroDivisionError" in json.loads(line)["exception"]
     assert "hunter2" not in line
+
+
+def test_a_stream_that_is_gone_costs_the_line_and_not_the_work():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import os, sys, structlog\n"
+            "from jobs import logs\n"
+            "from jobs.settings import LogSettings\n"
+            "logs.configure('worker', LogSettings())\n"
+            "log = structlog.get_logger()\n"
+            "os.dup2(os.open('/dev/full', os.O_WRONLY), 2)\n"
+            "log.info('no_room')\n"
+            "sys.stderr.close()\n"
+            "log.info('closed')\n"
+            "print('went on')\n",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout == "went on\n"
