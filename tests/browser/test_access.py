@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Person
+from tests.browser.conftest import Person, run_sql
 from tests.browser.seeds import add_design, add_import, add_pages
 
 #: axe-core 4.14.1, as npm gives it (MPL 2.0); read here, served by nobody.
@@ -34,6 +34,20 @@ def every_state(person: Person) -> dict[str, str]:
     pages = [{"text": "本文", "markdown": MARKDOWN, "tables": [[["a", "b"]]]}] * 12
     whole = add_pages(stack, subject, *pages)
     design = add_design(stack, subject, {"name": "app"}, MARKDOWN, MARKDOWN)
+    run_sql(
+        stack,
+        """UPDATE page SET image = '{"media_type": "image/webp", "width": 800, "height": 1131,
+               "size_bytes": 1, "sha256": "00"}' WHERE page_import_id = %s AND number < 3""",
+        whole,
+    )
+    run_sql(
+        stack,
+        """INSERT INTO code2des_source
+               (code2des_id, number, path, content, created_by, updated_by)
+           VALUES (%s, 1, 'app.py', %s, 'test', 'test')""",
+        design,
+        "def start() -> None:\n    print('" + "long " * 60 + "')\n" * 40,
+    )
     return {
         "upload": "/",
         "batches": "/batches",
@@ -45,6 +59,7 @@ def every_state(person: Person) -> dict[str, str]:
         "text": f"/imports/{whole}?view=text&q=本文",
         "tables": f"/imports/{whole}?view=tables&page=11",
         "design": f"/code2des/{design}",
+        "source": f"/code2des/{design}/files?path=app.py&line=2",
         "operator": "/operator",
         "api": "/docs",
         "codes": "/docs/errors",
