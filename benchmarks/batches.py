@@ -17,6 +17,7 @@ from benchmarks.installation import client, stack
 from benchmarks.measure import Bar, Options, Row
 from local.stack import Stack
 from models.ids import uuid7
+from models.states import ItemState
 
 ITEMS = 100_000
 _CALLS = 11
@@ -70,6 +71,7 @@ def look(web: httpx.Client, links: dict[str, str], rounds: int) -> list[Row]:
         "status": (links["self"], 50),
         "items, first page": (links["items"], 20),
         "items, second page of 100": (f"{links['items']}?limit=100&cursor={cursor}", 20),
+        **{f"items, {state}": (f"{links['items']}?state={state}", 20) for state in ItemState},
         "an empty request": ("/livez", None),
     }
     found: dict[str, list[float]] = {name: [] for name in reads}
