@@ -73,7 +73,7 @@ def completed_without_result(import_type: ImportType) -> int:
             fetch(
                 f"""SELECT count(*) AS missing FROM (
                         SELECT * FROM {import_type}
-                        WHERE last_report_at > clock_timestamp() - %s * interval '1 second'
+                        WHERE last_report_at > statement_timestamp() - %s * interval '1 second'
                         ORDER BY last_report_at DESC LIMIT {_MOST_CHECKED}
                     ) AS c
                     WHERE c.status = 'completed' AND NOT ({_RESULT[import_type]})""",

@@ -261,14 +261,15 @@ def unstarted_children(
 def observed_wait(import_type: ImportType) -> float | None:
     """Return the longest wait (s) between send and start that the last ten minutes have seen.
 
-    None when nothing was started: then nobody knows how long the queue is.
+    None when nothing was started: then nobody knows how long the queue is. The statement's time and
+    not clock_timestamp(): no index serves a condition whose value may change from row to row.
     """
     with connection():
         rows = fetch(
             f"""SELECT max(extract(epoch FROM c.started_at - i.dispatched_at))::float AS seconds
                 FROM {import_type} c JOIN batch_item i ON i.job_id = c.id
-                WHERE c.last_report_at > clock_timestamp() - interval '10 minutes'
-                  AND c.started_at > clock_timestamp() - interval '10 minutes'"""
+                WHERE c.last_report_at > statement_timestamp() - interval '10 minutes'
+                  AND c.started_at > statement_timestamp() - interval '10 minutes'"""
         )
     seconds = rows[0]["seconds"]
     return None if seconds is None else max(0.0, float(seconds))

@@ -10,7 +10,7 @@ from threading import Event
 from pydantic import SecretStr
 
 from benchmarks import dispatch
-from benchmarks.database import buffers
+from benchmarks.database import buffers, sweep
 from benchmarks.installation import stand_in
 from benchmarks.rows import BIG_BATCH, BIG_SUBJECT, add_big_batch, fill
 from jobs.queue import QueueClient
@@ -57,3 +57,12 @@ def test_a_page_of_items_reads_no_more_in_the_middle_of_a_large_batch(database: 
     )
 
     assert 0 < middle <= 1.5 * first
+
+
+def test_a_sweep_reads_no_more_for_ten_times_the_history(database: str) -> None:
+    fill(database, 4_000)
+    few = buffers(sweep)
+    fill(database, 36_000, first=4_001)
+    many = buffers(sweep)
+
+    assert many <= 1.5 * few
