@@ -42,6 +42,9 @@ def take(order: Order, pieces: int = 1) -> int:
     return pieces
 '''
 
+FORM = """<title>受注入力</title><form method="post" action="/orders" name="order">
+<label>数量 <input name="pieces" type="number" required></label></form><a href="/">戻る</a>"""
+
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -50,6 +53,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("juchu/db.py", SOURCE)
         archive.writestr("juchu/+cmd.py", "import juchu.db\n\ndef main():\n    juchu.db.take(1)\n")
+        archive.writestr("templates/order.html", FORM)
         archive.writestr("schema.sql", "CREATE TABLE t_order (id int PRIMARY KEY, name text);")
     lines = parse(
         "code2des", path, file_name="juchu.zip", options={}, progress=lambda done, total: None
@@ -75,10 +79,14 @@ def test_a_workbook_has_every_row_of_the_model(
         "types": ("クラス一覧", "Types"),
         "tables": ("テーブル一覧", "Tables"),
         "relations": ("関係一覧", "Relations"),
+        "screens": ("画面一覧", "Screens"),
     }.items():
         assert len(found[names[place]]) == len(design[key]) + 1, key
     functions = [row[1] for row in found[("関数一覧", "Functions")[place]]]
     assert {"take", "main"} <= set(functions)
+    (field,) = found[("画面項目", "Screen fields")[place]][1:]
+    assert field[1:6] == ["order POST /orders", "数量", "pieces", "number", "○"]
+    assert [row[2] for row in found[("画面遷移", "Navigation")[place]][1:]] == ["/", "/orders"]
     kinds = {row[2] for row in found[("クラス一覧", "Types")[place]][1:]}
     assert kinds == {("クラス", "class")[place]}
 

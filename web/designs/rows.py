@@ -81,6 +81,45 @@ def endpoints(model: Row) -> Rows:
         yield (*about, endpoint["framework"], Place(endpoint["file"], endpoint["line"]))
 
 
+def screens(model: Row) -> Rows:
+    """Yield screen, kind, heading, routes, numbers of fields and links, place."""
+    for screen in model.get("screens", ()):
+        count = len(screen["fields"]) + sum(len(form["fields"]) for form in screen["forms"])
+        about = (screen["name"], screen["kind"], screen["title"], ", ".join(screen["routes"]))
+        yield (*about, count, len(screen["links"]), Place(screen["file"], screen["line"]))
+
+
+def screen_fields(model: Row) -> Rows:
+    """Yield screen, form, label, name, type, whether required, place."""
+    for screen in model.get("screens", ()):
+        forms = [(_form(form), form["fields"]) for form in screen["forms"]]
+        for form, fields in [*forms, (None, screen["fields"])]:
+            for field in fields:
+                about = (screen["name"], form, field["label"], field["name"], field["type"])
+                where = Place(screen["file"], field["line"])
+                yield (*about, "○" if field["required"] else "", where)
+
+
+def transitions(model: Row) -> Rows:
+    """Yield screen, operation, target as written, the screen it is, place."""
+    found = model.get("screens", ())
+    names = {screen["id"]: screen["name"] for screen in found}
+    for screen in found:
+        ways = [(k["text"], k["target"], k["screen"], k["line"]) for k in screen["links"]]
+        ways += [
+            (form["method"], form["action"], form["screen"], form["line"])
+            for form in screen["forms"]
+            if form["action"]
+        ]
+        for words, target, leads, line in ways:
+            where = Place(screen["file"], line)
+            yield (screen["name"], words, target, names.get(leads or ""), where)
+
+
+def _form(form: Row) -> str:
+    return " ".join(part for part in (form["name"], form["method"], form["action"]) if part)
+
+
 def entry_points(model: Row) -> Rows:
     """Yield kind, name, what starts, place."""
     for entry in model["entry_points"]:

@@ -86,4 +86,9 @@ TERMS = {
     "uses": "使用",
     "vendored": "外部由来・生成物のフォルダー",
     "worker": "ワーカー",
+    "page": "画面",
+    "component": "部品",
+    "template": "テンプレート",
+    "fragment": "部分テンプレート",
+    "layout": "共通レイアウト",
 }
