@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 from flask import Blueprint, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from models import outbox, overview, redrives, status
+from models import outbox, overview, redrives, samples, status
 from models.database import connection
 from models.errors import Conflict
 from web import csrf
@@ -91,6 +91,7 @@ def show() -> Response:
             outbox=outbox.pending_summary(),
             breaker=breaker.data["state"] if breaker else "closed",
             queues=status.list_kind("queue"),
+            dead_ages=samples.dead_letter_ages(),
             schedulers=status.list_kind("scheduler"),
             silent=overview.silent(longer_than_seconds=_SILENT_SECONDS, limit=_ROWS),
             given_up=overview.given_up(limit=_ROWS),

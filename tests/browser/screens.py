@@ -82,6 +82,7 @@ def shoot(page: Page, screens: dict[str, str], name: str, into: Path) -> None:
     for screen, path in screens.items():
         page.goto(path)
         page.evaluate("document.fonts.ready")
+        page.wait_for_function("[...document.images].every((each) => each.complete)")
         if screen == "design" and page.evaluate("innerWidth") < 800:
             page.locator(".drawing:has(.member)").first.evaluate("(each) => each.scrollIntoView()")
         page.screenshot(path=into / f"{screen}-{name}.png", animations="disabled")

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from jobs.storage import Storage
-from models import status, transitions
+from models import samples, status, transitions
 from models.states import ImportType
 from tests.builders import register
 from tests.web.conftest import Issuer
@@ -79,6 +79,7 @@ def test_the_page_tells_outbox_breaker_queues_and_what_was_given_up(app: Flask) 
     client = operator(app)
     register(3)
     status.put("queue:page_import", "queue", {"visible": 17, "in_flight": 2, "dead": 4})
+    samples.note_dead_letters(ImportType.PAGE_IMPORT, status.database_epoch() - 3 * 3600)
     status.put("dispatch_breaker", "breaker", {"state": "open", "reason": "x"})
     _, (failed, broken, silent) = register(3)
     for child_id, code in ((failed, "dead_lettered"), (broken, "file_corrupt")):
@@ -93,7 +94,7 @@ def test_the_page_tells_outbox_breaker_queues_and_what_was_given_up(app: Flask) 
         silent,
     )
     page = client.get("/operator?lang=en").get_data(as_text=True)
-    for word in ("17", "4", "paused: SQS does not answer", failed, silent):
+    for word in ("17", "4", "3 hours", "paused: SQS does not answer", failed, silent):
         assert word in page
     assert broken not in page
     answer = client.get("/operator?part=live")
