@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 
 _SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+#: a quick look whether there can be any
+_MARKS = re.compile(r"[\\`*\[\]<_]")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINE_START = re.compile(
     r"^([ \t]*)(#{1,6}(?=\s)|[-+=](?=\s|[-=]*$)|>|~~~|\||(?<!\S)\d{1,9}(?=[.)]\s))", re.M
@@ -14,7 +16,7 @@ _LINE_START = re.compile(
 
 def escape_inline(text: str) -> str:
     """Escape what Markdown would read as markup inside a line."""
-    return _SPECIAL.sub(r"\\\1", text)
+    return _SPECIAL.sub(r"\\\1", text) if _MARKS.search(text) else text
 
 
 def escape_line_starts(text: str) -> str:

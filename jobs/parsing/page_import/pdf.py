@@ -149,9 +149,10 @@ def _read_sheet(pdf: Any, index: int) -> _Sheet | None:
         textpage = page.get_textpage()
     except pdfium.PdfiumError:
         return None
-    vertical = is_vertical(textpage)
+    text = textpage.get_text_range()
+    vertical = is_vertical(textpage, text)
     sheet = _Sheet(
-        lines=read_columns(textpage) if vertical else read_lines(textpage),
+        lines=read_columns(textpage) if vertical else read_lines(textpage, text),
         width=round(width, 2),
         height=round(height, 2),
         tables=[] if vertical else find_tables(page, textpage),

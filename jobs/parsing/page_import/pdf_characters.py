@@ -57,9 +57,8 @@ class Character(NamedTuple):
         return (self.bottom + self.top) / 2
 
 
-def read_lines(textpage: Any) -> list[Line]:
-    """Return the lines of a page in pdfium's order, without empty ones."""
-    content = textpage.get_text_range()
+def read_lines(textpage: Any, content: str) -> list[Line]:
+    """Return the lines of a page, whose whole text is `content`, without empty ones."""
     units = len if not content or max(content) < "\U00010000" else _units
     lines, offset = [], 0
     for part in content.split("\n"):
@@ -141,8 +140,10 @@ def characters(textpage: Any, start: int = 0, count: int | None = None) -> Itera
             yield box
 
 
-def is_vertical(textpage: Any) -> bool:
-    """Say whether most Japanese text of the page advances downwards."""
+def is_vertical(textpage: Any, content: str) -> bool:
+    """Say whether most Japanese text of the page, whose text is `content`, advances downwards."""
+    if not content or max(content) < chr(_FIRST_CJK):
+        return False
     handle = textpage.raw
     total = raw.FPDFText_CountChars(handle)
     down = across = 0
