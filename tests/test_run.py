@@ -97,9 +97,10 @@ def running(server_dir: Path, tmp_path: Path) -> Iterator[Running]:
 def test_it_says_where_it_is_and_how_to_sign_in_and_hands_out_a_token(shared: Running) -> None:
     address = f"http://127.0.0.1:{shared.port}"
     lines = shared.said().splitlines()
-    assert 2 <= len(lines) <= 3
+    assert 3 <= len(lines) <= 4
     assert re.search(rf"{address} — sign in as demo with \S+", lines[1])
     assert address in lines[2]
+    assert "/metrics" in lines[-1]
 
     token = local("token", shared.data)
 

@@ -256,6 +256,8 @@ def test_a_person_signs_in_and_uploads_with_the_keyboard_in_japanese(
     expect(page.locator("form.scripted")).to_be_visible()
     page.locator("input[name=type]:checked").focus()
     page.keyboard.press("Tab")
+    expect(page.get_by_text("パスワード・ページの指定")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.locator("#files")).to_be_focused()
     pick(page, ("議事録.txt", "議事録".encode()))
     expect(row(page, "議事録.txt").first.locator(".badge")).to_have_text("完了")

@@ -119,8 +119,8 @@ def test_f37_a_worker_without_room_on_its_disk_fails_no_file(product):
 
 def test_f37_a_web_without_room_on_its_disk_takes_the_result_later(product):
     product.kill("web")
-    product.start("web:small", command=f"ulimit -f 64; {read_procfile(ROOT / 'Procfile')['web']}")
-    lines = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(4000)]
+    product.start("web:small", command=f"ulimit -f 1024; {read_procfile(ROOT / 'Procfile')['web']}")
+    lines = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(60_000)]
     refused: list[int] = []
     rule = product.reports.add(
         REPORT,
