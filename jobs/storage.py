@@ -26,7 +26,7 @@ from jobs.multipart import MultipartUpload
 
 #: Size of the parts of a multipart upload; up to one part the upload is one PutObject. The everyday
 #: 10 MB fit into one, which spares the requests around the parts. Larger costs more memory.
-PART_BYTES = 12 * 1024 * 1024
+PART_BYTES = 10 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
 
