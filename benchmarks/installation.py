@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import httpx
+import structlog
 from pydantic import SecretStr
 
 from jobs import logs
@@ -117,13 +119,17 @@ def quiet() -> None:
 
 @contextmanager
 def logging_to_nowhere() -> Iterator[None]:
-    """Log in this process as the product does, at INFO as JSON, to /dev/null."""
+    """Log in this process as the product does, at INFO as JSON, to /dev/null; then as before."""
+    root = logging.getLogger()
+    level, handlers, configured = root.level, root.handlers[:], structlog.get_config()
     with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
         logs.configure("benchmark", LogSettings())
         try:
             yield
         finally:
-            quiet()
+            structlog.configure(**configured)
+            root.handlers[:] = handlers
+            root.setLevel(level)
 
 
 def client(product: Stack, timeout_seconds: float = 600) -> httpx.Client:
