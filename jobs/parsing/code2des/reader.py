@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jobs.parsing.budget import Budget
-from jobs.parsing.cleaning import clean, clean_name, clean_tree
+from jobs.parsing.cleaning import clean_name, clean_tree
 from jobs.parsing.code2des.diagrams import draw_diagrams
 from jobs.parsing.code2des.document import write_document
 from jobs.parsing.code2des.facts import FileFacts
@@ -53,16 +53,16 @@ def read(
         model["diagrams"] = draw_diagrams(model)
         budget.check()
         documents = {language: write_document(model, language) for language in ("ja", "en")}
-    yield {"document": clean_tree(_head(sources, files, model))}
-    yield {"design": model}
-    yield {"markdown": clean_tree(documents)}
-    for facts in sorted(files, key=lambda each: each.source.path):
-        yield {"source": {"path": facts.source.path, "text": clean(facts.source.text)}}
+        yield {"document": clean_tree(_head(sources, files, model))}
+        yield {"design": model}
+        yield {"markdown": clean_tree(documents)}
+        for facts in sorted(files, key=lambda each: each.source.path):
+            yield {"source": {"path": facts.source.path, "text": facts.source.text}}
 
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Keep the cyclic collector from walking a model that only grows and holds no cycles."""
+    """Keep the cyclic collector from walking a model that holds no cycles, until it is taken."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -30,6 +30,8 @@ _MANIFESTS = re.compile(
 )
 _GENERATED = re.compile(r"@generated|DO NOT EDIT|自動生成")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+#: of ASCII all that `clean` changes
+_CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _MAX_LINE_CHARACTERS = 20_000
 _MAX_MEAN_LINE_CHARACTERS = 500
 _BINARY_BYTES = 8192
@@ -149,7 +151,7 @@ def _take(sources: Sources, path: str, language: str, data: bytes, forced: str |
     if b"\0" in data[:_BINARY_BYTES] and not decoded.encoding.startswith("utf-16"):
         sources.skip(path, len(data), "binary")
         return
-    text = clean(decoded.text.replace("\f", ""))
+    text = _cleaned(decoded.text)
     if reason := _unreadable(text):
         sources.skip(path, len(data), reason)
         return
@@ -166,6 +168,14 @@ def _take(sources: Sources, path: str, language: str, data: bytes, forced: str |
         sha256=hashlib.sha256(data).hexdigest(),
     )
     sources.files.append(source)
+
+
+def _cleaned(text: str) -> str:
+    """Return the text without what nobody can use; most is plain ASCII and soon seen to be so."""
+    text = text.replace("\f", "").replace("\r\n", "\n").replace("\r", "\n")
+    if text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text):
+        return text
+    return clean(text)
 
 
 def _unreadable(text: str) -> str | None:
