@@ -10,17 +10,20 @@ import re
 import unicodedata
 from typing import Any
 
+#: what either expression below may change: one look instead of two
+_SUSPECT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
+)
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]")
 
 
 def clean(text: str) -> str:
     """Return `text` with line ends as \\n and without control characters except \\n and \\t."""
-    if text.isprintable():
-        return text  # true of most strings, and much faster to see than by expression
-    if _LINE_ENDS.search(text):
-        text = _LINE_ENDS.sub("\n", text)
-    return _UNWANTED.sub("", text) if _UNWANTED.search(text) else text
+    # most strings are printable, which is seen much faster than by expression
+    if text.isprintable() or not _SUSPECT.search(text):
+        return text
+    return _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
 
 
 def clean_name(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _SAMPLE_CHARACTERS = 20_000
 _JAPANESE_ENCODINGS = ("cp932", "euc_jp", "iso2022_jp")
@@ -14,7 +15,9 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _ONLY_JAPANESE = re.compile(
     "[県駅沢浜広桜関歳塩検択釈竜険圏剣験駆亜悪囲応絵拡楽帰気勧観巻陥顕歩毎恵徳桟渋焼畳労営図仏伝売読]"
 )
-_LETTERS = re.compile(r"[^\W\d_]")
+#: where the scripts that tell something begin
+_TELLING = re.compile("[\u3041-\U0010ffff]")
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def guess_language(text: str, encoding: str | None = None) -> str | None:
@@ -23,13 +26,21 @@ def guess_language(text: str, encoding: str | None = None) -> str | None:
     A Japanese `encoding` settles what Chinese characters without kana leave open.
     """
     sample = text[:_SAMPLE_CHARACTERS]
-    letters = len(_LETTERS.findall(sample))
+    if not _TELLING.search(sample):
+        return None
+    counts = Counter(sample)
+    distinct = "".join(counts)
+
+    def count(kind: re.Pattern[str]) -> int:
+        return sum(counts[character] for character in kind.findall(distinct))
+
+    letters = count(_LETTER)
     if not letters:
         return None
-    kana, hangul, han = (len(pattern.findall(sample)) for pattern in (_KANA, _HANGUL, _HAN))
+    kana, hangul, han = count(_KANA), count(_HANGUL), count(_HAN)
     if hangul * 10 > letters:
         return "ko"
-    japanese = kana + len(_ONLY_JAPANESE.findall(sample))
+    japanese = kana + count(_ONLY_JAPANESE)
     if (kana + han) * 10 > letters and japanese * 40 > han:
         return "ja"
     if han and encoding in _JAPANESE_ENCODINGS:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+#: the backslash first, as it escapes the others
+_SPECIAL = "\\`*[]<"
+_UNDERSCORE = re.compile(r"(?<!\w)_|_(?!\w)")  # inside a word it is no mark
 #: a quick look whether there can be any
 _MARKS = re.compile(r"[\\`*\[\]<_]")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -16,12 +18,19 @@ _LINE_START = re.compile(
 
 def escape_inline(text: str) -> str:
     """Escape what Markdown would read as markup inside a line."""
-    return _SPECIAL.sub(r"\\\1", text) if _MARKS.search(text) else text
+    if not _MARKS.search(text):
+        return text
+    for mark in _SPECIAL:
+        text = text.replace(mark, "\\" + mark)
+    return _UNDERSCORE.sub(r"\\_", text) if "_" in text else text
 
 
 def escape_line_starts(text: str) -> str:
     """Escape what Markdown would read as a list, quote or heading at the start of a line."""
-    return _LINE_START.sub(_escape_start, text)
+    if "\n" in text:
+        return _LINE_START.sub(_escape_start, text)
+    match = _LINE_START.match(text)
+    return _escape_start(match) + text[match.end() :] if match else text
 
 
 def fence(code: str) -> str:
@@ -34,6 +43,8 @@ def fence(code: str) -> str:
 def escape_markdown(text: str) -> str:
     """Return Markdown that shows plain `text` as it is, its line ends kept as hard breaks."""
     escaped = escape_line_starts(escape_inline(text))
+    if "\n" not in escaped:
+        return escaped.rstrip()
     lines = escaped.split("\n")
     return "\n".join(
         line.rstrip() + ("  " if line.strip() and following.strip() else "")

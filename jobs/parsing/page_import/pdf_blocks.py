@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from jobs.parsing.page_import.markup import escape_markdown, heading, table
 from jobs.parsing.page_import.pdf_characters import Line
@@ -23,6 +24,7 @@ _MAX_HEADING_LINES = 3
 _MAX_LEVELS = 4
 _SPARSE_RATIO = 1.5
 _RUN_LINES = 3
+_NO_EDGE = float("-inf")
 _CJK = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff\uac00-\ud7a3]")
 _CJK_RUN = re.compile(f"{_CJK.pattern}+")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -66,11 +68,15 @@ class Style:
 
 @dataclass
 class Block:
-    """A paragraph, a heading when it has a level, or a table when it has rows."""
+    """A paragraph, a heading when it has a level, or a table when it has rows.
+
+    `is_item` marks one that begins as a list item does.
+    """
 
     lines: list[Line] = field(default_factory=list)
     level: int | None = None
     text: str = ""
+    is_item: bool = False
     rows: list[list[str]] | None = None
 
 
@@ -79,35 +85,36 @@ def find_blocks(
 ) -> list[Block]:
     """Group the lines of a page into blocks, in their order."""
     sparse = [_is_sparse(line) for line in lines]
-    edges = _right_edges(lines, sparse)
+    adjacent = [False, *(_adjacent(before, line) for before, line in pairwise(lines))]
+    edges = _right_edges(lines, sparse, adjacent)
     blocks: list[Block] = []
     for index, line in enumerate(lines):
         level = title_level(line.text) or style.level(line)
-        before = lines[index - 1] if index else None
+        before = lines[index - 1]
+        is_item = _ITEM.match(line.text.lstrip()) is not None
         dense = level is not None or not (sparse[index] or sparse[index - 1])
         edge = edges[index - 1]
-        if before is not None and dense and _continues(blocks[-1], before, line, level, edge):
+        goes_on = adjacent[index] and dense and not is_item
+        if goes_on and _continues(blocks[-1], before, line, level, edge):
             blocks[-1].text = join(blocks[-1].text, line.text, broken=before.broken)
             blocks[-1].lines.append(line)
         else:
-            blocks.append(Block([line], level, line.text))
+            blocks.append(Block([line], level, line.text, is_item))
     return blocks
 
 
 def _continues(block: Block, before: Line, line: Line, level: int | None, edge: float) -> bool:
+    """Say whether `line`, no item, goes on in the block that ends with `before`, adjacent to it."""
     if block.level != level or not before.size or not line.size:
-        return False
-    if not _adjacent(before, line) or _ITEM.match(line.text.lstrip()):
         return False
     if level is not None:
         return len(block.lines) < _MAX_HEADING_LINES
     em = before.size * 0.7
     first = block.lines[0]
-    is_item = _ITEM.match(first.text.lstrip()) is not None
-    if line.left > before.left + em and not (is_item and len(block.lines) == 1):
+    if line.left > before.left + em and not (block.is_item and len(block.lines) == 1):
         return False
     hanging = em / 2 if _BULLET.match(first.text.lstrip()) and len(block.lines) == 1 else -em
-    if is_item and line.left < first.left + hanging:
+    if block.is_item and line.left < first.left + hanging:
         return False
     return before.broken or before.right + _first_word(line, em) >= edge
 
@@ -142,7 +149,9 @@ def _adjacent(before: Line, line: Line) -> bool:
     )
 
 
-def _right_edges(lines: Sequence[Line], sparse: Sequence[bool]) -> list[float]:
+def _right_edges(
+    lines: Sequence[Line], sparse: Sequence[bool], adjacent: Sequence[bool]
+) -> list[float]:
     """Return for each line the right edge of the text around it.
 
     It is that of the adjacent lines when there are enough of them, else that of the lines which
@@ -151,7 +160,7 @@ def _right_edges(lines: Sequence[Line], sparse: Sequence[bool]) -> list[float]:
     edges = _column_edges(lines, sparse)
     start = 0
     for index in range(1, len(lines) + 1):
-        if index < len(lines) and _adjacent(lines[index - 1], lines[index]):
+        if index < len(lines) and adjacent[index]:
             continue
         if index - start >= _RUN_LINES:
             edges[start:index] = [max(line.right for line in lines[start:index])] * (index - start)
@@ -160,14 +169,20 @@ def _right_edges(lines: Sequence[Line], sparse: Sequence[bool]) -> list[float]:
 
 
 def _column_edges(lines: Sequence[Line], sparse: Sequence[bool]) -> list[float]:
-    edges: dict[int, float] = {}
     unit = max((line.size for line in lines), default=1.0) or 1.0
-    for line, is_sparse in zip(lines, sparse, strict=True):
-        if not is_sparse:
-            for step in (-1, 0, 1):
-                key = round(line.left / unit) + step
-                edges[key] = max(edges.get(key, line.right), line.right)
-    return [edges.get(round(line.left / unit), line.right) for line in lines]
+    columns = [round(line.left / unit) for line in lines]
+    widest: dict[int, float] = {}
+    for line, column, is_sparse in zip(lines, columns, sparse, strict=True):
+        if not is_sparse and widest.get(column, line.right) <= line.right:
+            widest[column] = line.right
+    edges = {
+        column: max(widest.get(near, _NO_EDGE) for near in (column - 1, column, column + 1))
+        for column in set(columns)
+    }
+    return [
+        line.right if edges[column] == _NO_EDGE else edges[column]
+        for line, column in zip(lines, columns, strict=True)
+    ]
 
 
 def join(first: str, second: str, *, broken: bool = False) -> str:

@@ -5,31 +5,37 @@ Only tables with drawn lines are found. Cells without a line between them are on
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import byref, c_float, c_int, c_ushort, sizeof
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from jobs.parsing.page_import import pdfium_calls as calls
 from jobs.parsing.page_import.pdf_blocks import join
 from jobs.parsing.page_import.pdf_characters import Line
+from jobs.parsing.page_import.pdfium_calls import Address
 
 _TOLERANCE = 3.0
 _THIN = 2.5
 _MIN_LENGTH = 6.0
 _MAX_RULES = 1_000
 _MAX_PATHS = 20_000
+#: forms may hold forms
+_MAX_DEPTH = 3
 _MAX_CELLS = 5_000
 _MIN_FILLED = 4
 #: a cell with more lines is no cell: the table has borders around it but none inside
 _MAX_CELL_LINES = 8
+#: more UTF-16 units than most cells have
+_USUAL_UNITS = 1_024
+_PATH, _FORM = raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_FORM
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A drawn line along one axis: at `at` on the other axis, from `start` to `end`."""
 
     across: bool
@@ -56,13 +62,8 @@ class RuledTable:
 
 def find_tables(page: Any, textpage: Any) -> list[RuledTable]:
     """Return the ruled tables of a page, from the top; nothing when it has too many lines."""
-    rules = []
-    try:
-        for rule in _rules(page):
-            rules.append(rule)
-            if len(rules) > _MAX_RULES:
-                return []
-    except pdfium.PdfiumError:
+    rules = list(islice(_rules(page), _MAX_RULES + 1))
+    if len(rules) > _MAX_RULES:
         return []
     found = (_table(group, textpage) for group in _connected(rules))
     return sorted((t for t in found if t is not None), key=lambda t: (-t.top, t.left))
@@ -89,8 +90,14 @@ def split_at_tables(
 
 
 def _rules(page: Any) -> Iterator[Rule]:
-    for path in islice(_paths(page), _MAX_PATHS):
-        left, bottom, right, top = path.get_bounds()
+    box = (c_float * 4)()
+    edges = [byref(box, index * sizeof(c_float)) for index in range(4)]
+    holder = calls.address(page.raw)
+    paths = _paths(holder, calls.page_object, calls.count_page_objects(holder))
+    for path in islice(paths, _MAX_PATHS):
+        if not calls.object_bounds(path, *edges):
+            continue
+        left, bottom, right, top = box
         if top - bottom <= _THIN and right - left >= _MIN_LENGTH:
             yield Rule(True, (top + bottom) / 2, left, right)
         elif right - left <= _THIN and top - bottom >= _MIN_LENGTH:
@@ -99,42 +106,43 @@ def _rules(page: Any) -> Iterator[Rule]:
             yield from _segments(path)
 
 
-def _paths(page: Any) -> Iterator[Any]:
-    """Yield the paths of a page; those inside forms only where there are forms."""
-    handle = page.raw
-    objects = (
-        raw.FPDFPage_GetObject(handle, index) for index in range(raw.FPDFPage_CountObjects(handle))
-    )
-    typed = [(raw.FPDFPageObj_GetType(found), found) for found in objects if found]
-    if any(kind == raw.FPDF_PAGEOBJ_FORM for kind, _ in typed):
-        yield from page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=3)
-        return
-    for kind, found in typed:
-        if kind == raw.FPDF_PAGEOBJ_PATH:
-            yield pdfium.PdfObject(found, page=page)
+def _paths(
+    holder: Address, get: Callable[[Address, int], Address], count: int, depth: int = 1
+) -> Iterator[Address]:
+    """Yield the paths of a page or a form, those of the forms in it too."""
+    type_of = calls.object_type
+    for index in range(count):
+        found = get(holder, index)
+        kind = type_of(found)
+        if kind == _PATH:
+            yield found
+        elif kind == _FORM and depth < _MAX_DEPTH:
+            inside = calls.count_form_objects(found)
+            yield from _paths(found, calls.form_object, inside, depth + 1)
 
 
-def _is_stroked(path: Any) -> bool:
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(path, fill, stroke)
+def _is_stroked(path: Address) -> bool:
+    fill, stroke = c_int(), c_int()
+    calls.path_mode(path, byref(fill), byref(stroke))
     return bool(stroke.value)
 
 
-def _segments(path: Any) -> Iterator[Rule]:
-    matrix = path.get_matrix()
+def _segments(path: Address) -> Iterator[Rule]:
+    matrix, x, y = raw.FS_MATRIX(), c_float(), c_float()
+    calls.object_matrix(path, byref(matrix))
+    to_page = pdfium.PdfMatrix.from_raw(matrix)
     start = here = (0.0, 0.0)
-    for index in range(raw.FPDFPath_CountSegments(path)):
-        segment = raw.FPDFPath_GetPathSegment(path, index)
-        x, y = ctypes.c_float(), ctypes.c_float()
-        raw.FPDFPathSegment_GetPoint(segment, x, y)
-        point = matrix.on_point(x.value, y.value)
-        kind = raw.FPDFPathSegment_GetType(segment)
+    for index in range(calls.count_segments(path)):
+        segment = calls.path_segment(path, index)
+        calls.segment_point(segment, byref(x), byref(y))
+        point = to_page.on_point(x.value, y.value)
+        kind = calls.segment_type(segment)
         if kind == raw.FPDF_SEGMENT_MOVETO:
             start = point
         elif kind == raw.FPDF_SEGMENT_LINETO:
             yield from _rule(here, point)
         here = point
-        if raw.FPDFPathSegment_GetClose(segment):
+        if calls.segment_closes(segment):
             yield from _rule(here, start)
 
 
@@ -194,6 +202,8 @@ class _Grid:
     def __init__(self, group: Sequence[Rule], textpage: Any, xs: Sequence[float]) -> None:
         self._group = group
         self._textpage = textpage
+        self._page = calls.address(textpage.raw)
+        self._room = (c_ushort * _USUAL_UNITS)()
         self._xs = xs
         self.most_lines = 0
 
@@ -220,13 +230,22 @@ class _Grid:
                     return True
             elif rule.across and min(abs(rule.at - top), abs(rule.at - bottom)) <= _TOLERANCE:
                 cut = cut or abs(rule.end - x) <= _TOLERANCE
-        return cut and not self._textpage.get_text_bounded(x - 1, bottom, x + 1, top).strip()
+        return cut and not self._text(x - 1, bottom, x + 1, top).strip()
 
     def _cell(self, left: float, bottom: float, right: float, top: float) -> str:
-        content = self._textpage.get_text_bounded(left + 0.5, bottom + 0.5, right - 0.5, top - 0.5)
+        content = self._text(left + 0.5, bottom + 0.5, right - 0.5, top - 0.5)
         lines = [line for line in content.replace("\r", "").split("\n") if line.strip()]
         self.most_lines = max(self.most_lines, len(lines))
         text = ""
         for line in lines:
             text = join(text, line) if text else line
         return text.strip()
+
+    def _text(self, left: float, bottom: float, right: float, top: float) -> str:
+        """Return the text of a part of the page; pypdfium2 asks for its length first."""
+        count = calls.bounded_text(self._page, left, top, right, bottom, self._room, _USUAL_UNITS)
+        if count >= _USUAL_UNITS:
+            found: str = self._textpage.get_text_bounded(left, bottom, right, top)
+            return found
+        text = bytes(memoryview(self._room)[: max(0, count - 1)])  # without the NUL at its end
+        return text.decode("utf-16-le", errors="ignore")
