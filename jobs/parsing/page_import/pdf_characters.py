@@ -123,14 +123,11 @@ class _Ruler:
 
     def size(self, first: int, last: int) -> float:
         """Return the size of the middle and the first character, or of three that differ."""
-        sizes: list[float] = []
-        for index in ((first + last) // 2, first, last):
-            size = self._size_at(index)
-            if size is not None:
-                if sizes == [size]:
-                    return size
-                sizes.append(size)
-        return median(sizes) if sizes else 0.0
+        middle, start = self._size_at((first + last) // 2), self._size_at(first)
+        if middle == start and middle is not None:
+            return middle
+        known = [s for s in (middle, start, self._size_at(last)) if s is not None]
+        return median(known) if known else 0.0
 
     def _size_at(self, index: int) -> float | None:
         page, matrix = self._page, self._matrix
