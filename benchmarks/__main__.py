@@ -21,8 +21,8 @@ from benchmarks.catalogue import BENCHMARKS, SLOW
 from benchmarks.measure import Options, Report, Row, machine, table
 
 
-def main() -> int:
-    """Run what was asked for; 1 when a benchmark could not run."""
+def arguments() -> argparse.ArgumentParser:
+    """Return what the command takes."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
@@ -34,7 +34,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("var/benchmarks"), help="for the JSON")
     parser.add_argument("--rows", type=int, default=0, help="database: only this size")
     parser.add_argument("--seconds", type=float, default=1800, help="soak: its length")
-    chosen = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Run what was asked for; 1 when a benchmark could not run."""
+    chosen = arguments().parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
     if chosen.name == "all":
         return _all(chosen)

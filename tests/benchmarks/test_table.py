@@ -1,12 +1,20 @@
 """The table that benchmarks print: medians, paired ratios, and an honest verdict."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
+
+from benchmarks.__main__ import arguments
 from benchmarks.catalogue import BENCHMARKS, SLOW
 from benchmarks.measure import Bar, Report, Row, alternate, percentile, table
 
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
 ROW = Row(
     what="10 MB",
     unit="s",
@@ -53,3 +61,29 @@ def test_a_kept_table_is_printed_again(tmp_path):
 
 def test_what_the_quick_run_leaves_out_exists():
     assert set(SLOW) < set(BENCHMARKS)
+
+
+COMMANDS = re.findall(r"^python -m (benchmarks [^#\n]+?) *(?:#.*)?$", README, re.M)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_of_the_readme_is_one(command):
+    _, *words = shlex.split(command)
+
+    assert arguments().parse_args(words).name in {"all", "table", *BENCHMARKS}
+
+
+def test_the_readme_names_every_benchmark():
+    assert {"all", "table", "dispatch", "database"} <= {shlex.split(c)[1] for c in COMMANDS}
+    assert all(f"`{name}`" in README for name in BENCHMARKS)
+
+
+def test_a_benchmark_runs_and_says_how_we_compare_with_the_engine(tmp_path):
+    command = [sys.executable, "-m", "benchmarks", "page_import", "--quick", "--out", str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+    assert run.returncode == 0, run.stderr
+    assert re.search(r"^PDF: \d\.\d\d \(.+\) of bare pdfium's pages a second$", run.stdout, re.M)
+    assert (
+        json.loads((tmp_path / "page_import.json").read_text("utf-8"))["benchmark"] == "page_import"
+    )
