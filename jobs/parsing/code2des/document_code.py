@@ -151,13 +151,13 @@ def flows(writer: Writer, model: Row) -> None:
         if entry["id"].startswith("sequence"):
             drawn.append(writer.diagram(model, entry["id"]))
     tests = {f["id"] for f in model["functions"] if f["test"]}
+    tests.update(m["id"] for m in model["modules"] if m["role"] == "test")
     calls = [
         relation
         for relation in model["relations"]
         if relation["kind"] in ("calls", "creates", "jumps")
         and relation["confidence"] != "ambiguous"
         and relation["from"] not in tests
-        and not _is_test_module(model, relation["from"])
     ]
     if not calls:
         if not any(drawn):
@@ -176,9 +176,3 @@ def flows(writer: Writer, model: Row) -> None:
     writer.table(("caller", "callee", "kind", "confidence", "line"), rows)
     if len(calls) > _MAX_CALLS:
         writer.phrase("warnings_more", count=len(calls) - _MAX_CALLS)
-
-
-def _is_test_module(model: Row, identifier: str) -> bool:
-    if not identifier.startswith("module:"):
-        return False
-    return any(m["id"] == identifier and m["role"] == "test" for m in model["modules"])

@@ -35,7 +35,6 @@ class Index:
         self.path_of: dict[str, str] = {}
         self.by_name: dict[str, list[str]] = defaultdict(list)
         self._resolvers = resolvers
-        self._resolved: dict[int, Target] = {}
         self._targets: dict[int, list[Target]] = {}
         self._fold: dict[str, dict[str, str]] = {}
         self._known_programs: dict[str, str] = {}
@@ -78,11 +77,8 @@ class Index:
         return base if used[base] == 1 else f"{base}@{used[base]}"
 
     def resolve_import(self, entry: Import, path: str) -> Target:
-        """Return the Target of an import of the file at `path`."""
-        key = id(entry)
-        if key not in self._resolved:
-            self._resolved[key] = self.resolver(path).resolve(entry, path)
-        return self._resolved[key]
+        """Return the first Target of an import of the file at `path`."""
+        return self.import_targets(entry, path)[0]
 
     def import_targets(self, entry: Import, path: str) -> list[Target]:
         """Return every Target of an import of the file at `path`."""

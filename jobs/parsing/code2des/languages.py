@@ -8,8 +8,8 @@ suffix of a language that has no module is recognised, counted and skipped.
 from __future__ import annotations
 
 import importlib
+import posixpath
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 MODULES: Mapping[str, str] = {
@@ -114,7 +114,7 @@ def language_of(path: str) -> str | None:
     """Return the language that the suffix of `path` stands for."""
     if path.lower().endswith(".blade.php"):
         return "html"
-    return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+    return SUFFIXES.get(posixpath.splitext(path)[1].lower())
 
 
 def family(language: str) -> str:

@@ -6,8 +6,8 @@ outermost package, from the root, from `src` or `lib`. No code is run and no pat
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from tree_sitter import Node
 
@@ -59,27 +59,32 @@ class Resolver(ImportResolver):
     """Resolves the imports of one project's Python files."""
 
     def __init__(self, files: Sequence[FileFacts]) -> None:
-        self._paths = frozenset(facts.source.path for facts in files)
-        self._packages = frozenset(
-            str(PurePosixPath(path).parent) for path in self._paths if _is_init(path)
-        )
+        paths = sorted({facts.source.path for facts in files})
+        self._packages = frozenset(posixpath.dirname(path) for path in paths if _is_init(path))
+        #: path without its ending → file: modules before packages before stubs
+        self._by_base: dict[str, str] = {}
+        for ending in (".py", "/__init__.py", ".pyi", "/__init__.pyi"):
+            for path in paths:
+                if f"/{path}".endswith(ending):
+                    self._by_base.setdefault(f"/{path}".removesuffix(ending)[1:], path)
         self._by_name: dict[str, str] = {}
-        for path in sorted(self._paths, key=lambda p: (p.endswith(".pyi"), p.count("/"), p)):
+        for path in sorted(paths, key=lambda p: (p.endswith(".pyi"), p.count("/"), p)):
             for name in self._names(path):
                 self._by_name.setdefault(name, path)
 
     def module_name(self, path: str) -> str:
         """Return the dotted name of a file, from above its outermost package."""
-        folder = PurePosixPath(path).parent
-        parts = [] if _is_init(path) else [PurePosixPath(path).stem]
-        while str(folder) in self._packages and folder.name:
-            parts.insert(0, folder.name)
-            folder = folder.parent
-        return ".".join(parts) or folder.name or PurePosixPath(path).stem
+        folder, file = posixpath.split(path)
+        stem = posixpath.splitext(file)[0]
+        parts = [] if _is_init(path) else [stem]
+        while folder and folder in self._packages:
+            folder, name = posixpath.split(folder)
+            parts.insert(0, name)
+        return ".".join(parts) or posixpath.basename(folder) or stem
 
     def _names(self, path: str) -> list[str]:
-        pure = PurePosixPath(path)
-        parts = list(pure.parent.parts if _is_init(path) else pure.with_suffix("").parts)
+        bare = posixpath.dirname(path) if _is_init(path) else posixpath.splitext(path)[0]
+        parts = bare.split("/")
         names = [self.module_name(path), ".".join(parts)]
         for index, part in enumerate(parts[:-1]):
             if part in _ROOTS:
@@ -88,12 +93,13 @@ class Resolver(ImportResolver):
 
     def resolve(self, entry: Import, path: str) -> Target:
         """Return where `entry`, written in the file at `path`, leads."""
+        folder = posixpath.dirname(path)
         if entry.level:
-            return self._relative(entry, path)
-        beside = PurePosixPath(path).parent
+            return self._relative(entry, folder)
         for name, member in self._candidates(entry):
-            local = self._file(beside.joinpath(*name.split(".")))
-            found = self._by_name.get(name) or (local if local != path else None)
+            found = self._by_name.get(name)
+            if found is None:
+                found = self._by_base.get(_below(folder, name))
             if found is not None and found != path:
                 return Target(path=found, member=member)
         top = entry.module.split(".")[0]
@@ -109,23 +115,21 @@ class Resolver(ImportResolver):
         found.append((entry.module, entry.name))
         return found
 
-    def _relative(self, entry: Import, path: str) -> Target:
-        folder = PurePosixPath(path).parent
+    def _relative(self, entry: Import, folder: str) -> Target:
         for _ in range(entry.level - 1):
-            folder = folder.parent
-        base = folder.joinpath(*entry.module.split(".")) if entry.module else folder
-        if entry.name is not None and (found := self._file(base / entry.name)):
+            folder = posixpath.dirname(folder)
+        base = _below(folder, entry.module)
+        if entry.name is not None and (found := self._by_base.get(_below(base, entry.name))):
             return Target(path=found)
-        if found := self._file(base):
+        if found := self._by_base.get(base):
             return Target(path=found, member=entry.name)
         return Target(external="." * entry.level + entry.module, ecosystem="unresolved")
 
-    def _file(self, base: PurePosixPath) -> str | None:
-        candidates = (f"{base}.py", f"{base}/__init__.py", f"{base}.pyi", f"{base}/__init__.pyi")
-        return next(
-            (c.removeprefix("./") for c in candidates if c.removeprefix("./") in self._paths), None
-        )
+
+def _below(folder: str, name: str) -> str:
+    """Return the path of a dotted name below a folder; the root is empty."""
+    return "/".join(filter(None, (folder, *name.split("."))))
 
 
 def _is_init(path: str) -> bool:
-    return PurePosixPath(path).name in ("__init__.py", "__init__.pyi")
+    return posixpath.basename(path) in ("__init__.py", "__init__.pyi")

@@ -69,6 +69,8 @@ def _collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()  # and back among the old, or enabling walks all that is new at once
+            gc.unfreeze()
             gc.enable()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from jobs.parsing.code2des.facts import Import
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """Where an import leads: a file of the project with the name left to find in it, or outside."""
 
@@ -41,7 +41,7 @@ class ImportResolver(ABC):
         """Return where `entry`, written in the file at `path`, leads."""
 
     def targets(self, entry: Import, path: str) -> list[Target]:
-        """Return every file that `entry` brings in; more than one only for a wildcard."""
+        """Return every file that `entry` brings in, at first what `resolve` returns."""
         return [self.resolve(entry, path)]
 
     def implicit(self, name: str, path: str) -> Target | None:

@@ -107,10 +107,10 @@ def from_archive(path: Path, forced: str | None, tick: Callable[[], None]) -> So
 
 
 def _uninteresting(member: Member) -> str | None:
-    path = PurePosixPath(member.path)
-    if any(part in _VENDORED or part.endswith(".egg-info") for part in path.parts[:-1]):
+    *folders, name = member.path.split("/")
+    if any(part in _VENDORED or part.endswith(".egg-info") for part in folders):
         return "vendored"
-    if _MANIFESTS.match(path.name):
+    if _MANIFESTS.match(name):
         return None
     language = language_of(member.path)
     if language is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import lru_cache
-from pathlib import PurePosixPath
 
 _SENTENCE = re.compile(r"(.+?(?:。|[.!?](?=\s|$)|(?=\n\s*\n)|$))", re.DOTALL)
 _MAX_SUMMARY = 160
@@ -40,10 +40,10 @@ def summary_of(doc: str | None) -> str | None:
 @lru_cache(maxsize=4096)
 def is_test(path: str) -> bool:
     """Say whether a file is test code, by its folder or its name."""
-    pure = PurePosixPath(path)
-    stem = pure.stem
+    *folders, name = path.split("/")
+    stem = posixpath.splitext(name)[0]
     return (
-        any(part in _TEST_FOLDERS for part in pure.parts[:-1])
+        not _TEST_FOLDERS.isdisjoint(folders)
         or stem.startswith("test_")
         or stem.endswith(("_test", "_spec", ".test", ".spec"))
         or _TEST_CLASS.search(stem) is not None
