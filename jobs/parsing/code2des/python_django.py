@@ -10,7 +10,7 @@ from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function, Mount
 from jobs.parsing.code2des.nodes import text_of
 from jobs.parsing.code2des.python_nodes import call_parts, keyword, string_value
 
-_CALLS = frozenset(("path", "re_path", "url"))
+DJANGO_CALLS = frozenset(("path", "re_path", "url"))
 _MAX_LEVELS = 12
 _GROUP = re.compile(r"\(\?P<(\w+)>(?:[^()\\]|\\.|\([^()]*\))*\)")
 _ENDS = re.compile(r"^\^|\\?[ZAz]$|\$$")
@@ -21,7 +21,7 @@ VERBS = ("get", "post", "put", "patch", "delete", "head", "options")
 
 def read_django(call: Node, name: str, facts: FileFacts) -> None:
     """Note the route, or the file of routes, that a call in urls.py declares."""
-    if name not in _CALLS or not _is_django(facts):
+    if name not in DJANGO_CALLS or not _is_django(facts):
         return
     arguments = _arguments(call)
     if len(arguments) < 2 or arguments[0].type != "string":
@@ -75,7 +75,7 @@ def _around(call: Node) -> list[str]:
         if node is None:
             break
         parts = call_parts(node) if node.type == "call" else None
-        if parts is not None and parts[0] in _CALLS:
+        if parts is not None and parts[0] in DJANGO_CALLS:
             found.append(_written(node, parts[0]))
         node = node.parent
     return list(reversed(found))

@@ -21,7 +21,7 @@ def flat(node: Node | None) -> str | None:
     if node is None:
         return None
     text = text_of(node)
-    if not text.isidentifier():
+    if not text.replace(".", "_").isidentifier():
         text = _PADDING.sub("", _SPACE.sub(" ", text).strip())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 

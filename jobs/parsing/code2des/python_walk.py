@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from operator import itemgetter
 
 from tree_sitter import Node
 
-from jobs.parsing.code2des.dialect import MAX_PREFIX
 from jobs.parsing.code2des.facts import (
     Call,
     EntryPoint,
@@ -16,13 +14,12 @@ from jobs.parsing.code2des.facts import (
     Function,
     SqlUse,
     Type,
-    Variable,
 )
 from jobs.parsing.code2des.grammar import load_grammar
 from jobs.parsing.code2des.nodes import text_of
+from jobs.parsing.code2des.python_assignments import Scope, read_assignment
 from jobs.parsing.code2des.python_definitions import (
     bases,
-    constructed,
     decorator_text,
     function_kind,
     modifiers,
@@ -40,7 +37,12 @@ from jobs.parsing.code2des.python_nodes import (
     parameters,
     string_value,
 )
-from jobs.parsing.code2des.python_web import note_view, read_call, read_route, worker_kind
+from jobs.parsing.code2des.python_web import (
+    TELLING_CALLS,
+    read_call,
+    read_route,
+    worker_kind,
+)
 from jobs.parsing.code2des.sql_strings import SHORTEST_STATEMENT, table_uses
 
 _BRANCHES = frozenset(
@@ -65,28 +67,16 @@ QUERY = "\n\n".join(f"({kind}) @{kind}" for kind in sorted({*_BRANCHES, *_NESTIN
 _MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
 
 
-@dataclass(slots=True)
-class _Scope:
-    """Where the walk is: names around it, the function that gets its calls, block depth."""
-
-    prefix: str = ""
-    owner: Type | None = None
-    function: Function | None = None
-    depth: int = 0
-
-    def qualify(self, name: str) -> str:
-        prefix = self.prefix[:MAX_PREFIX]
-        return f"{prefix}.{name}" if prefix else name
-
-
 class Walk:
     """One pass over a file."""
 
     def __init__(self, facts: FileFacts) -> None:
         self._facts = facts
         #: first byte, end and meaning of the scopes around the current node
-        self._open: list[tuple[int, int, _Scope]] = []
+        self._open: list[tuple[int, int, Scope]] = []
         self._skip_until = 0
+        #: the first type of each qualified name
+        self._types: dict[str, Type] = {}
         self._handlers = {
             "class_definition": self._class,
             "function_definition": self._function,
@@ -107,7 +97,7 @@ class Walk:
         found = load_grammar("tree_sitter_python", QUERY).captures(root)
         events = [(n.start_byte, -n.end_byte, kind, n) for kind, ns in found.items() for n in ns]
         events.sort(key=itemgetter(0, 1))
-        self._open = [(0, root.end_byte + 1, _Scope())]
+        self._open = [(0, root.end_byte + 1, Scope())]
         for start, negative_end, kind, node in events:
             if start < self._skip_until:
                 continue
@@ -116,7 +106,7 @@ class Walk:
             if kind in _BRANCHES and function is not None:
                 function.cyclomatic += 1
             if kind in _NESTING:
-                scope = _Scope(scope.prefix, scope.owner, function, scope.depth + 1)
+                scope = Scope(scope.prefix, scope.owner, function, scope.depth + 1)
                 self._open.append((start, -negative_end, scope))
                 if function is not None:
                     function.nesting = max(function.nesting, scope.depth)
@@ -124,9 +114,12 @@ class Walk:
             if handler is not None and not handler(node, scope):
                 self._skip_until = -negative_end
 
-    def _scope_at(self, start: int) -> _Scope:
+    def _scope_at(self, start: int) -> Scope:
         """Return the innermost scope that has begun: bases stand before the body of a class."""
         opened = self._open
+        first, end, scope = opened[-1]
+        if first <= start < end:
+            return scope
         while opened[-1][1] <= start:
             opened.pop()
         position = len(opened) - 1
@@ -134,11 +127,11 @@ class Walk:
             position -= 1
         return opened[position][2]
 
-    def _enter(self, body: Node | None, scope: _Scope) -> None:
+    def _enter(self, body: Node | None, scope: Scope) -> None:
         if body is not None:
             self._open.append((body.start_byte, body.end_byte, scope))
 
-    def _class(self, node: Node, scope: _Scope) -> bool:
+    def _class(self, node: Node, scope: Scope) -> bool:
         name = text_of(node.child_by_field_name("name"))
         body = node.child_by_field_name("body")
         parents, generics, words = bases(node)
@@ -154,11 +147,15 @@ class Walk:
             doc=docstring(body) or comment_above(outer(node)),
             span=span(node),
         )
-        self._facts.types.append(found)
-        self._enter(body, _Scope(found.qualified, owner=found, function=scope.function))
+        self._add(found)
+        self._enter(body, Scope(found.qualified, owner=found, function=scope.function))
         return True
 
-    def _function(self, node: Node, scope: _Scope) -> bool:
+    def _add(self, found: Type) -> None:
+        self._facts.types.append(found)
+        self._types.setdefault(found.qualified, found)
+
+    def _function(self, node: Node, scope: Scope) -> bool:
         name = text_of(node.child_by_field_name("name"))
         body = node.child_by_field_name("body")
         marks = decorators(node)
@@ -184,72 +181,28 @@ class Walk:
                 line = found.span.line
                 entry = EntryPoint(kind=kind, target=found.qualified, line=line)
                 self._facts.entry_points.append(entry)
-        self._enter(body, _Scope(found.qualified, function=found))
+        self._enter(body, Scope(found.qualified, function=found))
         return True
 
-    def _import(self, node: Node, _scope: _Scope) -> bool:
+    def _import(self, node: Node, _scope: Scope) -> bool:
         self._facts.imports.extend(read_imports(node))
         return False
 
-    def _call(self, node: Node, scope: _Scope) -> bool:
+    def _call(self, node: Node, scope: Scope) -> bool:
         parts = call_parts(node)
         if parts is not None:
             call = Call(name=parts[0], receiver=parts[1], line=node.start_point[0] + 1)
             calls = self._facts.toplevel if scope.function is None else scope.function.calls
             calls.append(call)
-            read_call(node, parts, scope.function, self._facts)
+            if parts[0] in TELLING_CALLS:
+                read_call(node, parts, scope.function, self._facts)
         return True
 
-    def _assignment(self, node: Node, scope: _Scope) -> bool:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        annotation = node.child_by_field_name("type")
-        if left is None:
-            return True
-        made = constructed(right)
-        name = text_of(left)
-        if left.type == "identifier":
-            self._assign_name(node, scope, name, made)
-            if scope.owner is not None:
-                doc = comment_above(outer(node))
-                kind, default = flat(annotation), flat(right)
-                scope.owner.fields.append(Variable(name=name, type=kind, default=default, doc=doc))
-                note_view(scope.owner, name, right, self._facts)
-        elif name.startswith("self.") and scope.function is not None:
-            self._assign_attribute(scope.function, name[5:], flat(annotation), made)
+    def _assignment(self, node: Node, scope: Scope) -> bool:
+        read_assignment(node, scope, self._facts, self._types)
         return True
 
-    def _assign_name(self, node: Node, scope: _Scope, name: str, made: str | None) -> None:
-        right = node.child_by_field_name("right")
-        if made and scope.function is not None:
-            scope.function.locals.setdefault(name, made)
-        elif made and scope.owner is None:
-            self._facts.globals.setdefault(name, made)
-        if right is not None and right.type == "lambda" and scope.function is None:
-            self._facts.functions.append(
-                Function(
-                    name=name,
-                    qualified=scope.qualify(name),
-                    owner=scope.owner.qualified if scope.owner else None,
-                    kind="lambda_var",
-                    params=parameters(right.child_by_field_name("parameters")),
-                    returns=None,
-                    modifiers=[],
-                    decorators=[],
-                    doc=comment_above(outer(node)),
-                    span=span(node),
-                )
-            )
-
-    def _assign_attribute(
-        self, function: Function, name: str, annotation: str | None, made: str | None
-    ) -> None:
-        owner = next((t for t in self._facts.types if t.qualified == function.owner), None)
-        if owner is None or "." in name or any(known.name == name for known in owner.fields):
-            return
-        kind = annotation or made or function.locals.get(name)
-        owner.fields.append(Variable(name=name, type=kind))
-
-    def _raise(self, node: Node, scope: _Scope) -> bool:
+    def _raise(self, node: Node, scope: Scope) -> bool:
         thrown = node.named_children[0] if node.named_child_count else None
         if thrown is not None and scope.function is not None:
             target = thrown.child_by_field_name("function") if thrown.type == "call" else thrown
@@ -259,7 +212,7 @@ class Walk:
                 scope.function.throws.append(name)
         return True
 
-    def _string(self, node: Node, scope: _Scope) -> bool:
+    def _string(self, node: Node, scope: Scope) -> bool:
         is_plain = node.type == "string"
         if node.end_byte - node.start_byte < SHORTEST_STATEMENT:
             return is_plain
@@ -273,7 +226,7 @@ class Walk:
             self._facts.sql.append(use)
         return is_plain
 
-    def _if(self, node: Node, scope: _Scope) -> bool:
+    def _if(self, node: Node, scope: Scope) -> bool:
         condition = node.child_by_field_name("condition")
         is_top = scope.function is None and scope.owner is None
         if is_top and condition is not None and _MAIN.search(text_of(condition)):
@@ -281,10 +234,10 @@ class Walk:
             self._facts.entry_points.append(EntryPoint(kind="main", target="", line=line))
         return True
 
-    def _alias(self, node: Node, scope: _Scope) -> bool:
+    def _alias(self, node: Node, scope: Scope) -> bool:
         left = flat(node.child_by_field_name("left")) or ""
         name = left.split("[")[0]
-        self._facts.types.append(
+        self._add(
             Type(
                 name=name,
                 qualified=scope.qualify(name),

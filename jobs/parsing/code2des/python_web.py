@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from jobs.parsing.code2des.facts import Endpoint, FileFacts, Function, Render, Type
 from jobs.parsing.code2des.nodes import text_of
-from jobs.parsing.code2des.python_django import read_django
+from jobs.parsing.code2des.python_django import DJANGO_CALLS, read_django
 from jobs.parsing.code2des.python_nodes import (
     call_parts,
     first_argument,
@@ -23,6 +23,8 @@ _PREFIX_CALLS = frozenset({"register_blueprint", "include_router"})
 _RENDERERS = frozenset(
     ("render_template", "render", "TemplateResponse", "render_to_string", "stream_template")
 )
+#: the only names of calls that `read_call` looks at
+TELLING_CALLS = _FLASK | _FASTAPI | _PREFIX_CALLS | _RENDERERS | DJANGO_CALLS
 _WORKERS = re.compile(r"(?:^|\.)(?:actor|shared_task|task)$")
 _CLI = re.compile(r"(?:^|\.)command$")
 
