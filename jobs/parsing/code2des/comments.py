@@ -16,7 +16,6 @@ from jobs.parsing.code2des.nodes import text_of
 _MARK = r"(?:/\*+!?|//[/!]?|#+!?:?|--+)[ \t]?"
 _OPEN = re.compile(rf"^\s*{_MARK}")
 _OPEN_EACH = re.compile(rf"^[^\S\n]*{_MARK}", re.MULTILINE)
-_CLOSE = re.compile(r"\s*\**\*/\s*$")
 _STAR = re.compile(r"^[^\S\n]*\*[ \t]?", re.MULTILINE)
 _LICENCE = re.compile(
     r"copyright|licen[cs]ed? |SPDX-|all rights reserved|著作権|#!/|-\*-", re.IGNORECASE
@@ -30,7 +29,9 @@ _RULER = re.compile(r"^[ \t\u3000*=\-#/+_~■□◆◇●○*＊─━]+$", re.M
 def clean_comment(raw: str) -> str:
     """Return the words of a comment without its marks, rulers and markup."""
     if raw.startswith("/*"):
-        text = _STAR.sub("", _OPEN.sub("", _CLOSE.sub("", raw)))
+        text = raw.rstrip()
+        text = text[:-2].rstrip("*").rstrip() if text.endswith("*/") else raw
+        text = _STAR.sub("", _OPEN.sub("", text))
     else:
         text = _OPEN_EACH.sub("", raw)
     text = "\n".join(map(str.rstrip, _RULER.sub("", text).split("\n"))).strip()

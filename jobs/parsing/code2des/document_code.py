@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from heapq import nsmallest
 from typing import Any
 
 from jobs.parsing.code2des.document_markup import Writer, cell, code, place, short
@@ -105,7 +106,9 @@ def functions(writer: Writer, model: Row) -> None:
         return
     total = len(found)
     if total > _MAX_FUNCTIONS:
-        best = sorted(found, key=lambda f: (not f["public"], -f["rank"], f["id"]))[:_MAX_FUNCTIONS]
+        best = nsmallest(
+            _MAX_FUNCTIONS, found, key=lambda f: (not f["public"], -f["rank"], f["id"])
+        )
         kept = {f["id"] for f in best}
         found = [f for f in found if f["id"] in kept]
         writer.phrase("functions_selected", shown=len(found), total=total)

@@ -106,8 +106,10 @@ class Index:
         if function is None or arity is None:
             return identifier, True
         listed = self.files[self.path_of[identifier]].overloads.get(function.qualified, [])
+        if len(listed) == 1:
+            return identifier, True
         fitting = [i for i in listed if takes(self.functions[i], arity)]
-        return (fitting[0], len(fitting) == 1) if fitting else (identifier, len(listed) == 1)
+        return (fitting[0], len(fitting) == 1) if fitting else (identifier, False)
 
     def find(self, name: str, path: str) -> str | None:
         """Return the identifier that a dotted `name` means at the top level of a file.

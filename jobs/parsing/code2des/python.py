@@ -31,9 +31,6 @@ def analyse(source: SourceFile) -> FileFacts:
 
 
 def _count_lines(facts: FileFacts) -> None:
-    for line in facts.source.text.split("\n"):
-        stripped = line.strip()
-        if stripped.startswith("#"):
-            facts.comment_lines += 1
-        elif stripped:
-            facts.code_lines += 1
+    lines = [line for line in map(str.strip, facts.source.text.split("\n")) if line]
+    facts.comment_lines = sum(line[0] == "#" for line in lines)
+    facts.code_lines = len(lines) - facts.comment_lines

@@ -6,10 +6,10 @@ and a stack of open definitions tells what each of them belongs to. Nothing recu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter
 
 from tree_sitter import Node
 
@@ -43,9 +43,8 @@ ORDER = {
     "nest": 9,
     "call": 10,
     "string": 11,
-    "word": 12,
-    "view": 13,
-    "element": 14,
+    "view": 12,
+    "element": 13,
 }
 
 
@@ -85,11 +84,15 @@ def reading(
 
 
 def _count_lines(facts: FileFacts, comments: Comments) -> None:
-    for row, line in enumerate(facts.source.text.split("\n")):
-        if row in comments.rows:
-            facts.comment_lines += 1
-        elif line.strip():
-            facts.code_lines += 1
+    lines = facts.source.text.split("\n")
+    commented = [lines[row] for row in comments.rows if row < len(lines)]
+    facts.comment_lines = len(commented)
+    facts.code_lines = _written(lines) - _written(commented)
+
+
+def _written(lines: Iterable[str]) -> int:
+    """Return how many of the lines are not blank."""
+    return sum(map(bool, map(str.strip, lines)))
 
 
 class Sweep:
@@ -103,7 +106,8 @@ class Sweep:
 
     def run(self, captures: dict[str, list[Node]], size: int) -> None:
         """Meet every captured node in source order."""
-        events: list[tuple[tuple[int, int, int, int], _Handler, Node, str]] = []
+        self._note_words(captures.pop("word", ()))
+        events: list[tuple[int, int, int, int, _Handler, Node, str]] = []
         for name in sorted(captures):
             word, _, kind = name.partition(".")
             if name[0] == "_":
@@ -111,13 +115,21 @@ class Sweep:
             order, handler = ORDER[word], getattr(self, f"_{word}")
             for node in captures[name]:
                 place = (node.start_byte, -node.end_byte, order, len(events))
-                events.append((place, handler, node, kind))
-        events.sort(key=itemgetter(0))
+                events.append((*place, handler, node, kind))
+        events.sort()  # the places differ, so nothing else is compared
         opened = self._open = [Scope(size + 1)]
-        for (start, *_), handler, node, kind in events:
+        for start, _, _, _, handler, node, kind in events:
             while opened[-1].end <= start:
                 opened.pop()
             handler(node, kind, opened[-1])
+
+    def _note_words(self, nodes: Iterable[Node]) -> None:
+        """Note the names in use; no matter what they stand in."""
+        words = self._facts.words
+        for node in sorted(nodes, key=attrgetter("start_byte")):
+            word = text_of(node)
+            if word not in words:
+                words[word] = line_of(node)
 
     def _package(self, node: Node, _kind: str, _scope: Scope) -> None:
         self._facts.package = self._facts.package or self._dialect.package_name(node)
@@ -241,11 +253,6 @@ class Sweep:
         for table, operation in table_uses(self._dialect.text(node) or ""):
             use = SqlUse(table=table, operation=operation, function=target, line=line_of(node))
             self._facts.sql.append(use)
-
-    def _word(self, node: Node, _kind: str, _scope: Scope) -> None:
-        word = text_of(node)
-        if word not in self._facts.words:
-            self._facts.words[word] = line_of(node)
 
     def _view(self, node: Node, _kind: str, scope: Scope) -> None:
         name = self._dialect.text(node)
