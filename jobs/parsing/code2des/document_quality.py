@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from heapq import nsmallest
 from typing import Any
 
 from jobs.parsing.code2des.document_markup import Writer, cell, code, place
@@ -23,11 +24,14 @@ Row = dict[str, Any]
 
 def quality(writer: Writer, model: Row) -> None:
     """Write how complex the functions are and where change is risky."""
-    counted = Counter(
-        next(name for limit, name in _BANDS if f["metrics"]["cyclomatic"] <= limit)
+    values = Counter(
+        f["metrics"]["cyclomatic"]
         for f in model["functions"]
         if not f["test"] and "overload" not in f["modifiers"]
     )
+    counted: Counter[str] = Counter()
+    for value, count in values.items():
+        counted[next(name for limit, name in _BANDS if value <= limit)] += count
     writer.table(
         ("band", "function_count"),
         [[writer.say(name), str(counted[name])] for _, name in _BANDS],
@@ -98,14 +102,13 @@ def index(writer: Writer, model: Row) -> None:
         for row in [*model["types"], *model["functions"]]
         if row["module"] not in tests and "overload" not in row["modifiers"]
     }
-    ordered = sorted(entries, key=lambda entry: (entry[0].lower(), entry))
+    first = nsmallest(_MAX_INDEX, entries, key=lambda entry: (entry[0].lower(), entry))
     rows = [
-        [code(name), place(module.removeprefix("module:"), line)]
-        for name, module, line in ordered[:_MAX_INDEX]
+        [code(name), place(module.removeprefix("module:"), line)] for name, module, line in first
     ]
     if not rows:
         writer.phrase("none_found")
         return
     writer.table(("name", "location"), rows)
-    if len(ordered) > _MAX_INDEX:
+    if len(entries) > _MAX_INDEX:
         writer.phrase("index_more", count=_MAX_INDEX)

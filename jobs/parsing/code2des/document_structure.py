@@ -148,6 +148,13 @@ def _packages(writer: Writer, model: dict[str, Any]) -> None:
 def _cycle_lines(writer: Writer, model: dict[str, Any], names: dict[str, str]) -> None:
     """Write which lines close the cycles: that is where they can be cut."""
     cycle_of = {module: number for number, c in enumerate(model["cycles"], 1) for module in c}
+    edges = [
+        relation
+        for relation in model["relations"]
+        if relation["kind"] in DEPENDS
+        and relation["from"] in cycle_of
+        and cycle_of[relation["from"]] == cycle_of.get(relation["to"])
+    ]
     rows = [
         [
             str(cycle_of[relation["from"]]),
@@ -155,14 +162,11 @@ def _cycle_lines(writer: Writer, model: dict[str, Any], names: dict[str, str]) -
             code(names[relation["to"]]),
             place(relation["from"].removeprefix("module:"), relation["lines"][0]),
         ]
-        for relation in model["relations"]
-        if relation["kind"] in DEPENDS
-        and relation["from"] in cycle_of
-        and cycle_of[relation["from"]] == cycle_of.get(relation["to"])
+        for relation in edges[:_MAX_ROWS]
     ]
     if rows:
         writer.heading(3, writer.say("cycle_lines"))
-        writer.table(("number", "from_module", "to_module", "location"), rows[:_MAX_ROWS])
+        writer.table(("number", "from_module", "to_module", "location"), rows)
 
 
 def _violations(writer: Writer, model: dict[str, Any], names: dict[str, str]) -> None:

@@ -41,6 +41,7 @@ class Index:
         self._found: dict[tuple[str, str], str | None] = {}
         self._found_types: dict[tuple[str, str, str], str | None] = {}
         self._bases: dict[str, list[str]] = {}
+        self._fitting: dict[tuple[str, int | None], tuple[str, bool]] = {}
         self._methods: dict[tuple[str, str], tuple[str, bool] | None] = {}
         for facts in files:
             self._add(facts)
@@ -102,6 +103,12 @@ class Index:
 
     def by_arity(self, identifier: str, arity: int | None) -> tuple[str, bool]:
         """Return the overload with that number of parameters, and whether there is no doubt."""
+        key = (identifier, arity)
+        if key not in self._fitting:
+            self._fitting[key] = self._look_up_overload(identifier, arity)
+        return self._fitting[key]
+
+    def _look_up_overload(self, identifier: str, arity: int | None) -> tuple[str, bool]:
         function = self.functions.get(identifier)
         if function is None or arity is None:
             return identifier, True

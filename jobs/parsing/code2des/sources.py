@@ -179,13 +179,13 @@ def _cleaned(text: str) -> str:
 
 
 def _unreadable(text: str) -> str | None:
-    lines = text.split("\n")
-    if max(map(len, lines)) > _MAX_LINE_CHARACTERS:
-        return "minified"
-    is_small = len(text) <= _MAX_LINE_CHARACTERS
-    if not is_small and len(text) / len(lines) > _MAX_MEAN_LINE_CHARACTERS:
-        return "minified"
-    return "generated" if _GENERATED.search("\n".join(lines[:5])) else None
+    if len(text) > _MAX_LINE_CHARACTERS:
+        lines = text.split("\n")
+        is_long = max(map(len, lines)) > _MAX_LINE_CHARACTERS
+        if is_long or len(text) / len(lines) > _MAX_MEAN_LINE_CHARACTERS:
+            return "minified"
+    head = "\n".join(text.split("\n", 5)[:5])
+    return "generated" if _GENERATED.search(head) else None
 
 
 def _has_python_shebang(data: bytes) -> bool:
