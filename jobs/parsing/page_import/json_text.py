@@ -81,14 +81,13 @@ class _Writer:
         self.parts = [_Part()]
         self._budget = source.budget
         self._count = 0
+        self._nested = 0
 
     def write(self, value: Any) -> None:
         """Write the whole value."""
         self._value("", value, 0)
 
     def _value(self, name: str, value: Any, depth: int) -> None:
-        if depth > _MAX_DEPTH:
-            raise ParseError("file_corrupt", "The JSON is nested too deeply.")
         if isinstance(value, list) and (rows := _records(value)):
             self._table(name, rows, depth)
         elif isinstance(value, (dict, list)) and value:
@@ -97,6 +96,9 @@ class _Writer:
             self._line(name, _scalar(value), depth)
 
     def _children(self, name: str, value: Any, depth: int) -> None:
+        self._nested += 1
+        if self._nested > _MAX_DEPTH:
+            raise ParseError("file_corrupt", "The JSON is nested too deeply.")
         if name:
             self._line(name, None, depth)
             depth += 1
@@ -106,6 +108,7 @@ class _Writer:
         else:
             for key, item in value.items():
                 self._value(" ".join(clean(key).split()) or '""', item, depth)
+        self._nested -= 1
 
     def _line(self, name: str, text: str | None, depth: int) -> None:
         part = self._room()
