@@ -7,7 +7,7 @@ have it; never drawn as a fact. Calls of built-ins and external packages are lef
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobs.parsing.code2des.builtin_methods import BUILTIN_METHODS
 from jobs.parsing.code2des.facts import Call, FileFacts, Function
@@ -19,8 +19,7 @@ _OWN = frozenset({"self", "cls", "this", "$this", "Self", "static", "@self"})
 _PARENT = frozenset({"super()", "super", "base", "parent"})
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """Where a call leads. `target` is None for an ambiguous one."""
 
     target: str | None

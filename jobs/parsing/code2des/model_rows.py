@@ -39,11 +39,10 @@ def function_row(function: Function, identifier: str, facts: FileFacts) -> Row:
     """Return a function as the model shows it; `self` and `cls` are no parameters of its users."""
     owner = function.owner
     is_public_name = is_public(function.qualified) and "private" not in function.modifiers
-    params = [
-        {"name": p.name, "type": p.type, "default": p.default}
-        for number, p in enumerate(function.params)
-        if not (owner and number == 0 and p.name in ("self", "cls"))
-    ]
+    listed = function.params
+    if owner and listed and listed[0].name in ("self", "cls"):
+        listed = listed[1:]
+    params = [{"name": p.name, "type": p.type, "default": p.default} for p in listed]
     return {
         "id": identifier,
         "module": module_id(facts.source.path),
@@ -66,7 +65,7 @@ def function_row(function: Function, identifier: str, facts: FileFacts) -> Row:
             "lines": function.span.end - function.span.line + 1,
             "cyclomatic": function.cyclomatic,
             "nesting": function.nesting,
-            "params": sum(p["name"] not in ("/", "*") for p in params),
+            "params": len([p for p in listed if p.name not in ("/", "*")]),
         },
     }
 

@@ -78,7 +78,8 @@ def function_kind(name: str, marks: list[str], in_class: bool) -> str:
 def modifiers(node: Node, marks: list[str]) -> list[str]:
     """Return async, static, class, abstract, overload as they apply."""
     last = {mark.split("(")[0].rsplit(".", 1)[-1] for mark in marks}
-    found = ["async"] if node.children and node.children[0].type == "async" else []
+    first = node.child(0) if node.child_count else None
+    found = ["async"] if first is not None and first.type == "async" else []
     for mark, word in (
         ("staticmethod", "static"),
         ("classmethod", "class"),

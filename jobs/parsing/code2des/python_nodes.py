@@ -47,19 +47,23 @@ def string_value(node: Node | None) -> str | None:
 
 def docstring(body: Node | None) -> str | None:
     """Return the cleaned docstring of a block or module."""
-    if body is None:
+    statement = _first_statement(body)
+    if statement is None:
         return None
-    for child in body.named_children:
-        if child.type == "comment":
-            continue
-        if child.type == "expression_statement" and child.named_child_count:
-            value = string_value(child.named_children[0])
-            return inspect.cleandoc(value).strip() or None if value else None
-        if child.type in ("string", "concatenated_string"):
-            value = string_value(child)
-            return inspect.cleandoc(value).strip() or None if value else None
+    if statement.type == "expression_statement" and statement.named_child_count:
+        statement = statement.named_child(0)
+    value = string_value(statement)
+    return inspect.cleandoc(value).strip() or None if value else None
+
+
+def _first_statement(body: Node | None) -> Node | None:
+    """Return the first statement; it asks for all of them only when comments stand before it."""
+    if body is None or not body.named_child_count:
         return None
-    return None
+    first = body.named_child(0)
+    if first is None or first.type != "comment":
+        return first
+    return next((child for child in body.named_children if child.type != "comment"), None)
 
 
 def comment_above(node: Node) -> str | None:

@@ -203,7 +203,7 @@ class Walk:
         return True
 
     def _raise(self, node: Node, scope: Scope) -> bool:
-        thrown = node.named_children[0] if node.named_child_count else None
+        thrown = node.named_child(0) if node.named_child_count else None
         if thrown is not None and scope.function is not None:
             target = thrown.child_by_field_name("function") if thrown.type == "call" else thrown
             name = text_of(target)
