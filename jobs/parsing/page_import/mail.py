@@ -1,7 +1,8 @@
 """E-mail (.eml): the usual headers, the body, and a list of what is attached.
 
-The plain text is preferred to HTML. Text without a usable charset goes through the ladder, as
-Japanese mail often declares none or the wrong one.
+Of alternatives the plain text is preferred to HTML. Messages within the message follow it, each
+with its own headers. Text without a usable charset goes through the ladder, as Japanese mail often
+declares none or the wrong one.
 """
 
 from __future__ import annotations
@@ -9,24 +10,49 @@ from __future__ import annotations
 import email
 import email.policy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from email.errors import MessageError
-from email.header import decode_header
 from email.message import Message
-from email.utils import parsedate_to_datetime
 
-from jobs.parsing.cleaning import clean, clean_name
-from jobs.parsing.encodings import decode
 from jobs.parsing.errors import ParseError
-from jobs.parsing.page_import import html
+from jobs.parsing.page_import import html, mail_parts
 from jobs.parsing.page_import.document import Document, Heading, Page, Source, Table
 from jobs.parsing.page_import.language import guess_language
 from jobs.parsing.page_import.markup import escape_inline, escape_markdown, heading, table
 
 MAX_PARTS = 500
 _HEADERS = ("From", "To", "Cc", "Date")
-_MAX_HEADER_CHARACTERS = 10_000
+#: a message in a message in a message: deeper ones are listed, not read
+_MAX_DEPTH = 5
 _PART = re.compile(rb"^(?:content-type[ \t]*:|--[^\s-])", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass
+class _Letter:
+    """One message as it is shown; `level` is that of its heading."""
+
+    level: int
+    subject: str
+    fields: list[tuple[str, str]]
+    bodies: list[Page] = field(default_factory=list)
+    attached: Table = field(default_factory=list)
+
+    def text(self, label: str) -> Iterator[str]:
+        """Yield the pieces of the plain text."""
+        yield self.subject
+        yield from (f"{name}: {value}" for name, value in self.fields)
+        yield "\n\n".join(body.text for body in self.bodies if body.text)
+        yield from (label, *map("\t".join, self.attached)) if self.attached else ()
+
+    def markdown(self, label: str) -> Iterator[str]:
+        """Yield the pieces of the Markdown."""
+        if self.subject:
+            yield heading(self.level, self.subject)
+        yield "\n".join(f"- {name}: {escape_inline(text)}" for name, text in self.fields)
+        yield from (body.markdown for body in self.bodies)
+        if self.attached:
+            yield table([[label, "Content-Type", "bytes"], *self.attached])
 
 
 def read(source: Source) -> Document:
@@ -36,82 +62,40 @@ def read(source: Source) -> Document:
         raise ParseError("archive_limits", "The message has too many parts.")
     try:
         message = email.message_from_bytes(data, policy=email.policy.compat32)
-        parts = [part for part in message.walk() if not part.is_multipart()]
+        count = sum(1 for part in message.walk() if not part.is_multipart())
+        if count > MAX_PARTS:
+            raise ParseError("archive_limits", f"The message has more than {MAX_PARTS} parts.")
+        letters = list(_letters(message, source, 1))
     except (RecursionError, ValueError, LookupError, MessageError) as error:
         raise ParseError("file_corrupt", "The message is nested too deeply.") from error
-    if len(parts) > MAX_PARTS:
-        raise ParseError("archive_limits", f"The message has more than {MAX_PARTS} parts.")
-    bodies = [part for part in parts if _is_body(part)]
-    body = _plain(bodies) or _html(bodies, source)
-    fields = [(name, text) for name in _HEADERS if (text := _header(message, name))]
-    fields = [(name, _date(text) if name == "Date" else text) for name, text in fields]
-    attached = [_attachment(part) for part in parts if not _is_body(part)]
-    return _document(_header(message, "Subject"), fields, body, attached)
+    return _document(letters)
 
 
-def _document(
-    subject: str, fields: Sequence[tuple[str, str]], body: Page, attached: Table
-) -> Document:
-    language = guess_language(f"{subject}\n{body.text}")
-    markdown = [heading(1, subject)] if subject else []
-    markdown.append("\n".join(f"- {name}: {escape_inline(text)}" for name, text in fields))
-    text = [subject, *(f"{name}: {value}" for name, value in fields), body.text]
-    markdown.append(body.markdown)
-    if attached:
-        label = "添付ファイル" if language == "ja" else "Attachments"
-        rows = [[label, "Content-Type", "bytes"], *attached]
-        markdown.append(table(rows))
-        text += [label, *("\t".join(row) for row in attached)]
-    warnings = [] if body.text.strip() else ["no_text: this message has no text."]
-    page = Page(
-        number=1,
-        text="\n".join(line for line in text if line),
-        markdown="\n\n".join(part for part in markdown if part),
-        tables=body.tables,
-        warnings=[*body.warnings, *warnings],
-    )
-    return Document(
-        page_count=1,
-        pages=iter([page]),
-        title=subject or None,
-        author=next((value for name, value in fields if name == "From"), None),
-        language=language,
-        outline=[Heading(title=subject, level=1, page=1)] if subject else [],
-    )
+def _letters(message: Message, source: Source, level: int) -> Iterator[_Letter]:
+    """Yield a message, then those it carries."""
+    fields = [(n, text) for n in _HEADERS if (text := mail_parts.header(message, n))]
+    fields = [(n, mail_parts.date(text) if n == "Date" else text) for n, text in fields]
+    letter = _Letter(level, mail_parts.header(message, "Subject"), fields)
+    carried = []
+    for part in mail_parts.leaves(message):
+        if mail_parts.is_body(part):
+            letter.bodies.append(_body(part, source))
+            continue
+        letter.attached.append(mail_parts.attachment(part))
+        if (inner := mail_parts.inner(part)) is not None and level < _MAX_DEPTH:
+            carried.append(inner)
+    yield letter
+    for inner in carried:
+        yield from _letters(inner, source, level + 1)
 
 
-def _is_body(part: Message) -> bool:
-    if part.get_content_disposition() == "attachment" or part.get_filename():
-        return False
-    return part.get_content_type() in ("text/plain", "text/html")
-
-
-def _text(part: Message) -> str:
-    payload = part.get_payload(decode=True)
-    content = payload if isinstance(payload, bytes) else b""
-    return clean(decode(content, declared=_charset(part)).text)
-
-
-def _charset(part: Message) -> str | None:
-    try:
-        named = part.get_content_charset()
-    except (LookupError, ValueError):
-        return None
-    return None if named in ("us-ascii", "ascii") else named
-
-
-def _plain(bodies: Sequence[Message]) -> Page | None:
-    texts = [_text(part).strip("\n") for part in bodies if part.get_content_type() == "text/plain"]
-    text = "\n\n".join(part for part in texts if part.strip())
-    return Page(number=1, text=text, markdown=escape_markdown(text)) if text else None
-
-
-def _html(bodies: Sequence[Message], source: Source) -> Page:
-    texts = [_text(part) for part in bodies if part.get_content_type() == "text/html"]
-    if not texts:
-        return Page(number=1, text="", markdown="")
+def _body(part: Message, source: Source) -> Page:
+    text = mail_parts.text_of(part)
+    if part.get_content_type() == "text/plain":
+        text = text.strip("\n")
+        return Page(number=1, text=text, markdown=escape_markdown(text))
     inner = Source(
-        content="\n".join(texts).encode("utf-8"),
+        content=text.encode("utf-8"),
         file_name=source.file_name,
         detected_type="html",
         options={"encoding": "utf-8"},
@@ -120,37 +104,27 @@ def _html(bodies: Sequence[Message], source: Source) -> Page:
     return next(html.read(inner).pages)
 
 
-def _attachment(part: Message) -> list[str]:
-    payload = part.get_payload(decode=True)
-    size = len(payload) if isinstance(payload, bytes) else 0
-    return [clean_name(_decoded(part.get_filename() or "")), part.get_content_type(), str(size)]
-
-
-def _header(message: Message, name: str) -> str:
-    for key, value in message.raw_items():
-        if key.lower() == name.lower():
-            return _decoded(str(value))
-    return ""
-
-
-def _decoded(raw: str) -> str:
-    """Return a header with its encoded words read, and with bytes outside of them guessed."""
-    raw = raw[:_MAX_HEADER_CHARACTERS]
-    if not raw.isascii() or "\x1b" in raw:
-        raw = decode(raw.encode("utf-8", "surrogateescape")).text
-    try:
-        pieces = decode_header(raw)
-    except (MessageError, ValueError):
-        return " ".join(clean(raw).split())
-    text = "".join(
-        piece if isinstance(piece, str) else decode(piece, declared=charset).text
-        for piece, charset in pieces
+def _document(letters: list[_Letter]) -> Document:
+    first = letters[0]
+    bodies = [body for letter in letters for body in letter.bodies]
+    language = guess_language("\n".join([first.subject, *(body.text for body in bodies)]))
+    label = "添付ファイル" if language == "ja" else "Attachments"
+    warnings = [warning for body in bodies for warning in body.warnings]
+    if not any(body.text.strip() for body in bodies):
+        warnings.append("no_text: this message has no text.")
+    page = Page(
+        number=1,
+        text="\n".join(piece for letter in letters for piece in letter.text(label) if piece),
+        markdown="\n\n".join(p for letter in letters for p in letter.markdown(label) if p),
+        tables=[rows for body in bodies for rows in body.tables],
+        warnings=list(dict.fromkeys(warnings)),
     )
-    return " ".join(clean(text).split())
-
-
-def _date(text: str) -> str:
-    try:
-        return parsedate_to_datetime(text).isoformat(sep=" ")
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return text
+    titled = [letter for letter in letters if letter.subject]
+    return Document(
+        page_count=1,
+        pages=iter([page]),
+        title=first.subject or None,
+        author=next((value for name, value in first.fields if name == "From"), None),
+        language=language,
+        outline=[Heading(title=each.subject, level=each.level, page=1) for each in titled],
+    )

@@ -63,3 +63,57 @@ def test_a_hundred_thousand_parts_are_refused(imported):
     with pytest.raises(ParseError) as caught:
         imported(head + b"--b\n\nx\n" * 100_000, "a.eml")
     assert caught.value.code == "archive_limits"
+
+
+def test_every_part_of_the_body_is_read_in_its_order(imported):
+    message = EmailMessage()
+    message["Subject"] = "x"
+    message.set_content("<p>大事な<b>本文</b></p>", subtype="html")
+    message.make_mixed()
+    message.attach(_text("メーリングリストの署名"))
+    assert page(imported(message.as_bytes(), "a.eml"))["text"].endswith(
+        "大事な本文\n\nメーリングリストの署名"
+    )
+
+
+def test_of_alternatives_one_is_read(imported):
+    message = EmailMessage()
+    message.set_content("平文")
+    message.add_alternative("<p>装飾文</p>", subtype="html")
+    message.get_payload()[1].add_related(b"GIF89a", "image", "gif", filename="絵.gif")
+    found = page(imported(message.as_bytes(), "a.eml"))
+    assert "平文" in found["text"]
+    assert "装飾文" not in found["text"]
+    assert "| 絵.gif | image/gif | 6 |" in found["markdown"]
+
+
+def test_a_blank_plain_alternative_is_passed_over(imported):
+    message = EmailMessage()
+    message.set_content("  \n")
+    message.add_alternative("<p>装飾文</p>", subtype="html")
+    assert page(imported(message.as_bytes(), "a.eml"))["text"] == "装飾文"
+
+
+def test_a_forwarded_message_follows_with_its_own_headers(imported):
+    forwarded = EmailMessage()
+    forwarded["Subject"] = "元の件名"
+    forwarded["From"] = "佐藤 <s@example.jp>"
+    forwarded.set_content("元の本文")
+    message = EmailMessage()
+    message["Subject"] = "転送"
+    message.set_content("<p>ご参考までに</p>", subtype="html")
+    message.add_attachment(forwarded)
+    lines = imported(message.as_bytes(), "a.eml")
+    size = len("元の本文\n".encode())
+    assert page(lines)["markdown"] == (
+        "# 転送\n\nご参考までに\n\n| 添付ファイル | Content-Type | bytes |\n| --- | --- | --- |\n"
+        f"| 元の件名 | message/rfc822 | {size} |\n\n"
+        "## 元の件名\n\n- From: 佐藤 \\<s@example.jp>\n\n元の本文"
+    )
+    assert [entry["level"] for entry in lines[0]["document"]["outline"]] == [1, 2]
+
+
+def _text(content):
+    part = EmailMessage()
+    part.set_content(content)
+    return part
