@@ -7,13 +7,17 @@ from collections.abc import Sequence
 
 #: the backslash first, as it escapes the others
 _SPECIAL = "\\`*[]<"
+_ENTITY = re.compile(r"&(?=#?\w{1,40};)")
 _UNDERSCORE = re.compile(r"(?<!\w)_|_(?!\w)")  # inside a word it is no mark
 #: a quick look whether there can be any
-_MARKS = re.compile(r"[\\`*\[\]<_]")
+_MARKS = re.compile(r"[\\`*\[\]<_&]")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINE_START = re.compile(
-    r"^([ \t]*)(#{1,6}(?=\s)|[-+=](?=\s|[-=]*$)|>|~~~|\||(?<!\S)\d{1,9}(?=[.)]\s))", re.M
+    r"^([ \t]*)(#{1,6}(?=\s|$)|[-+=](?=\s|[-=]*[ \t]*$)|>|~~~|\||(?<!\S)\d{1,9}(?=[.)](?:\s|$)))",
+    re.M,
 )
+#: what would make a line code
+_INDENT = re.compile(r"^(?: {0,3}\t| {4})[ \t]*", re.M)
 
 
 def escape_inline(text: str) -> str:
@@ -22,6 +26,8 @@ def escape_inline(text: str) -> str:
         return text
     for mark in _SPECIAL:
         text = text.replace(mark, "\\" + mark)
+    if "&" in text:
+        text = _ENTITY.sub(r"\\&", text)
     return _UNDERSCORE.sub(r"\\_", text) if "_" in text else text
 
 
@@ -41,8 +47,11 @@ def fence(code: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return Markdown that shows plain `text` as it is, its line ends kept as hard breaks."""
-    escaped = escape_line_starts(escape_inline(text))
+    """Return Markdown that shows plain `text` as it is, its line ends kept as hard breaks.
+
+    Of an indent no more is kept than leaves a paragraph one; a page does not show it anyway.
+    """
+    escaped = escape_line_starts(escape_inline(_INDENT.sub("   ", text)))
     if "\n" not in escaped:
         return escaped.rstrip()
     lines = escaped.split("\n")

@@ -1,6 +1,10 @@
 """Plain text and Markdown pages."""
 
+import re
+from html import unescape
+
 import pytest
+from markdown_it import MarkdownIt
 
 from jobs.parsing import ParseError
 
@@ -69,3 +73,22 @@ def test_markdown_tables_front_matter_and_ruby_are_understood(imported):
 def test_hostile_markdown_ends(imported):
     source = ">" * 20_000 + "x\n\n" + "[" * 20_000 + "\n\n" + "*a " * 5_000
     assert imported(source.encode(), "a.md")[0]["document"]["page_count"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "お世話になっております。\n-- \n山田太郎",
+        "題\n====  \n本文",
+        "&copy; &lt;b&gt; &#65; a&b; R&D",
+        "#\n1.\n-\n+ x\n> y\n| z",
+        "前\n\n    字下げ * _x_\n\t[y]",
+        "***\n___\n~~~\n`x` <b> \\n",
+    ],
+)
+def test_markdown_shows_plain_text_as_it_is(imported, text):
+    shown = MarkdownIt("commonmark").render(imported(text.encode(), "a.txt")[1]["page"]["markdown"])
+
+    assert not re.search(r"<(?!/?p>|br />)", shown)
+    lines = [" ".join(line.split()) for line in unescape(re.sub("<[^>]+>", "", shown)).splitlines()]
+    assert [line for line in lines if line] == [" ".join(x.split()) for x in text.split("\n") if x]
