@@ -62,15 +62,15 @@ def read(source: Source) -> Document:
 
 
 def open_pdf(source: Source) -> Any:  # PdfDocument; pypdfium2 ships no types
-    """Open the file, with the password among its options. Raises ParseError."""
+    """Open the file, with the password among its options where it needs one. Raises ParseError."""
+    password = source.option("password")
     try:
-        return pdfium.PdfDocument(source.content, password=source.option("password"))
+        return pdfium.PdfDocument(source.content, password=password)
     except pdfium.PdfiumError as error:
         code = getattr(error, "err_code", None)
+        if code == _ERR_PASSWORD and password:
+            return _open_without(source, error)
         if code == _ERR_PASSWORD:
-            if source.option("password"):
-                message = "The PDF does not open with this password."
-                raise ParseError("password_wrong", message) from error
             message = "The PDF is protected by a password."
             raise ParseError("file_encrypted", message) from error
         if code == _ERR_SECURITY:
@@ -79,6 +79,15 @@ def open_pdf(source: Source) -> Any:  # PdfDocument; pypdfium2 ships no types
         if "Success" in str(error):
             raise ParseError("no_pages", "The PDF has no pages.") from error
         raise ParseError("file_corrupt", "The PDF is damaged and cannot be opened.") from error
+
+
+def _open_without(source: Source, refused: pdfium.PdfiumError) -> Any:
+    """Open a file that refused a password: one that is only kept from printing needs none."""
+    try:
+        return pdfium.PdfDocument(source.content)
+    except pdfium.PdfiumError:
+        message = "The PDF does not open with this password."
+        raise ParseError("password_wrong", message) from refused
 
 
 def _metadata(pdf: Any, key: str) -> str | None:

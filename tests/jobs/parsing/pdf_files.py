@@ -1,5 +1,7 @@
 """Write small PDFs by hand: Japanese text in fonts that are not embedded, across or downwards."""
 
+import hashlib
+
 _FONT = (
     b"<</Type/Font/Subtype/Type0/BaseFont/Ryumin-Light-UniJIS-UTF16-%s"
     b"/Encoding/UniJIS-UTF16-%s/DescendantFonts[%d 0 R]>>"
@@ -47,3 +49,51 @@ def _file(objects: list[bytes]) -> bytes:
     head = b"xref\n0 %d\n0000000000 65535 f \n" % size
     trailer = b"trailer<</Size %d/Root 1 0 R/Info %d 0 R>>\nstartxref\n%d\n%%%%EOF"
     return out + head + table + trailer % (size, size - 1, len(out))
+
+
+_PAD = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
+
+
+def restricted(words: str, owner: str) -> bytes:
+    """Return a PDF that opens without a password, its owner's rights apart (ISO 32000-1, 7.6.3)."""
+
+    def digest(content: bytes) -> bytes:
+        return hashlib.md5(content, usedforsecurity=False).digest()
+
+    rights, name = -64, b"0123456789abcdef"
+    proof = rc4(digest((owner.encode() + _PAD)[:32])[:5], _PAD)
+    key = digest(_PAD + proof + rights.to_bytes(4, "little", signed=True) + name)[:5]
+    stream = rc4(
+        digest(key + (4).to_bytes(3, "little") + bytes(2))[:10],
+        b"BT /F 12 Tf 20 100 Td (%s) Tj ET" % words.encode(),
+    )
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R"
+        b"/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<<>>",
+    ]
+    entry = b"/ID[<%s><%s>]/Encrypt<</Filter/Standard/V 1/R 2/P %d/O<%s>/U<%s>>>" % (
+        *[name.hex().encode()] * 2,
+        rights,
+        proof.hex().encode(),
+        rc4(key, _PAD).hex().encode(),
+    )
+    return _file(objects).replace(b"trailer<<", b"trailer<<" + entry)
+
+
+def rc4(key: bytes, content: bytes) -> bytes:
+    """Encrypt as old PDFs are."""
+    state, j = list(range(256)), 0
+    for i in range(256):
+        j = (j + state[i] + key[i % len(key)]) % 256
+        state[i], state[j] = state[j], state[i]
+    out, i, j = bytearray(), 0, 0
+    for byte in content:
+        i = (i + 1) % 256
+        j = (j + state[i]) % 256
+        state[i], state[j] = state[j], state[i]
+        out.append(byte ^ state[(state[i] + state[j]) % 256])
+    return bytes(out)

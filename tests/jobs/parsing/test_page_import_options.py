@@ -10,7 +10,7 @@ import pytest
 from jobs.parsing import ParseError
 from jobs.parsing.page_import.page_range import PageRange
 from tests.jobs.parsing.office_files import pptx, row, shape, text_cell, xlsx
-from tests.jobs.parsing.pdf_files import pdf, text
+from tests.jobs.parsing.pdf_files import pdf, restricted, text
 
 
 def numbers(lines):
@@ -94,6 +94,12 @@ def test_a_pdf_opens_with_its_password(imported, corpus):
     assert numbers(imported(protected, password="asdfzxcv")) == [1]
     assert refusal(imported, protected, password="wrong") == "password_wrong"
     assert refusal(imported, protected) == "file_encrypted"
+
+
+def test_a_pdf_that_only_keeps_its_owners_rights_opens_with_any_password(imported):
+    for password in ("", "owner", "the batch's own"):
+        lines = imported(restricted("Quarterly report", "owner"), "a.pdf", password=password)
+        assert lines[1]["page"]["text"] == "Quarterly report"
 
 
 def encrypted(content: bytes, password: str) -> bytes:
