@@ -17,6 +17,7 @@ def overview(writer: Writer, model: dict[str, Any]) -> None:
     project, totals = model["project"], model["totals"]
     generator = project["generator"]
     grammars = ", ".join(f"{name} {v}" for name, v in sorted(generator["grammars"].items()))
+    made_by = f"{generator['name']} parser {generator['version']}"
     unknown = writer.say("not_derivable")
     stated = writer.say("not_stated")
     writer.facts(
@@ -33,7 +34,7 @@ def overview(writer: Writer, model: dict[str, Any]) -> None:
             ("function_count", _count(writer, model, "functions")),
             ("endpoint_count", str(len(model["endpoints"]))),
             ("history", unknown),
-            ("generator", cell(f"{generator['name']} parser {generator['version']} ({grammars})")),
+            ("generator", cell(f"{made_by} ({grammars})" if grammars else made_by)),
             ("digest", code(project["digest"][:16])),
         ]
     )

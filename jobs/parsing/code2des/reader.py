@@ -127,7 +127,8 @@ def _warning(entry: dict[str, Any]) -> str:
 
 def _root_name(file_name: str) -> str:
     name = clean_name(PurePosixPath(file_name.replace("\\", "/")).name)
-    return PurePosixPath(name).stem or "source"
+    stem = PurePosixPath(name).stem
+    return stem.removesuffix(".tar") or "source"
 
 
 def preload() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.jobs.parsing.code_samples import archive, design, expected, tail
+from jobs.parsing import PARSER_VERSION
+from tests.jobs.parsing.code_samples import archive, design, expected, markdown, tail
 
 
 @pytest.fixture
@@ -21,6 +22,11 @@ def functions(model, kind):
 def section(name):
     """Return program and section of a paragraph's name."""
     return name.replace("()", "").split("(")[0].split(".")[1]
+
+
+def test_a_document_without_grammars_has_no_empty_brackets(described, corpus):
+    said = markdown(described(corpus("code/cobol-uriage-sjis.zip")))["ja"]
+    assert f"torikomi parser {PARSER_VERSION} |" in said
 
 
 def test_programs_copybooks_sections_and_paragraphs_are_found(sales):

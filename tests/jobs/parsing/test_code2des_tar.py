@@ -45,6 +45,7 @@ def test_a_tar_is_read_plain_and_in_gzip(described, mode, name):
     assert model["files"][0]["path"] == "src/a.py"
     assert lines[0]["document"]["detected_type"] == "tar"
     assert "tarアーカイブ" in markdown(lines)["ja"]
+    assert markdown(lines)["ja"].startswith("# a 設計書\n")
 
 
 def test_links_devices_and_paths_that_lead_out_are_skipped(described):
