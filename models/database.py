@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 import peewee
@@ -33,6 +34,19 @@ MIGRATION_LOCK = 7_270_419_133
 _CONTENTION_SQLSTATES = {"40P01", "40001", "55P03"}
 #: read_only_sql_transaction: we talk to a standby; the connection must go.
 _READ_ONLY_SQLSTATE = "25006"
+
+#: How a connection ends whose other side is gone without a word: a host that lost its power or its
+#: network. Seconds, but milliseconds for the last.
+#: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
+_LOST_PEER = MappingProxyType(
+    {
+        "connect_timeout": 3,
+        "keepalives_idle": 15,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
+    }
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -112,9 +126,8 @@ def configure(settings: DatabaseSettings) -> None:
         settings.database_url.get_secret_value(),
         max_connections=settings.database_pool_size,
         timeout=settings.database_pool_wait_seconds,
-        connect_timeout=3,
-        keepalives_idle=30,
         options=options,
+        **_LOST_PEER,
     )
 
 
@@ -265,7 +278,7 @@ class Listener:
 
     def _connect(self) -> None:
         try:
-            self._connection = psycopg2.connect(self._dsn, connect_timeout=3)
+            self._connection = psycopg2.connect(self._dsn, **_LOST_PEER)
             self._connection.autocommit = True
             with self._connection.cursor() as cursor:
                 cursor.execute(f'LISTEN "{self._channel}"')

@@ -1,13 +1,18 @@
 """The pool: what it hands out works, also after the server ended every session."""
 
+import os
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Barrier
 
 import psycopg2
+from pydantic import SecretStr
 
-from models.database import connection, fetch
+from models import database as models_database
+from models.database import Listener, connection, fetch
+from models.settings import DatabaseSettings
 
 
 def backends(url: str) -> list[int]:
@@ -55,3 +60,16 @@ def test_every_connection_works_after_the_server_ended_all_sessions(database: st
 
     assert len(new) == 4
     assert not new & old
+
+
+def test_a_server_that_is_gone_without_a_word_is_noticed_in_20_seconds(database: str) -> None:
+    with (
+        connection(),
+        closing(Listener(DatabaseSettings(database_url=SecretStr(database)), "work")) as listener,
+    ):
+        listener.wait(0)
+        for each in (models_database.database.connection(), listener._connection):
+            with socket.socket(fileno=os.dup(each.fileno())) as kept:
+                assert kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 20_000
+                assert kept.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+                assert kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 15
