@@ -31,7 +31,7 @@ def page_export(subject: str, view: ChildView, kind: str) -> Response:
     """Return all pages of one import. Raises WebError for an unknown kind."""
     if kind not in PAGE_RENDERS:
         raise WebError("not_found")
-    return _download(view, kind, stream_with_context(PAGE_RENDERS[kind](subject, view)))
+    return _download(view, kind, PAGE_RENDERS[kind](subject, view))
 
 
 def design_export(
@@ -72,8 +72,9 @@ def _line(value: object) -> bytes:
 
 
 def _download(view: ChildView, kind: str, parts: Iterator[bytes]) -> Response:
+    """Return the parts as a download; they are made in the request that asked, while it is sent."""
     extension, content_type = _KINDS[kind]
-    response = Response(parts, content_type=content_type)
+    response = Response(stream_with_context(parts), content_type=content_type)
     name = f"{PurePosixPath(view.file_name).stem}.{extension}"
     response.headers["Content-Disposition"] = attachment(name)
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from lxml import etree
 from python_calamine import CalamineWorkbook
+from werkzeug.datastructures import Headers
+from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from jobs.parsing import parse
 from jobs.parsing.code2des.phrases import PHRASES
@@ -160,10 +163,19 @@ def test_one_html_file_shows_everything_and_asks_for_nothing(
     assert len(ids) == len(set(ids))
 
 
+def served(app: Flask, client: FlaskClient, path: str) -> tuple[str, Headers, bytes]:
+    """Ask as a server does: the body is read when the application has already returned."""
+    cookie = client.get_cookie("torikomi_session")
+    assert cookie
+    asked = EnvironBuilder(path=path, headers=[("Cookie", f"{cookie.key}={cookie.value}")])
+    body, status, headers = run_wsgi_app(app, asked.get_environ())
+    return status, headers, b"".join(body)
+
+
 def test_the_page_offers_each_way_to_take_a_design_away(
-    signed_in: FlaskClient, described: dict[str, Any]
+    app: Flask, signed_in: FlaskClient, described: dict[str, Any]
 ) -> None:
-    _, (child_id,) = register(subject=SUBJECT, type=ImportType.CODE2DES)
+    batch_id, (child_id,) = register(subject=SUBJECT, type=ImportType.CODE2DES)
     done = ReportedResult(
         sha256="0" * 64,
         detected_type="zip",
@@ -171,6 +183,7 @@ def test_the_page_offers_each_way_to_take_a_design_away(
         document=described["document"],
         design=described["design"],
         markdown=described["markdown"],
+        sources=[{"path": "juchu/db.py", "text": "def take():\n    pass\n"}],
     )
     transitions.apply_report(
         type=ImportType.CODE2DES, child_id=child_id, event="completed", run=1, result=done
@@ -178,7 +191,11 @@ def test_the_page_offers_each_way_to_take_a_design_away(
     page = signed_in.get(f"/code2des/{child_id}?doc=ja").get_data(as_text=True)
     for kind, start in {"html": b"<!doctype html>", "xlsx": b"PK", "markdown": b"#"}.items():
         assert f"as={kind}" in page
-        answer = signed_in.get(f"/code2des/{child_id}/result?as={kind}&doc=ja")
-        assert answer.status_code == 200
-        assert answer.data.startswith(start), kind
-        assert answer.headers["Content-Disposition"].startswith("attachment")
+        path = f"/code2des/{child_id}/result?as={kind}&doc=ja"
+        status, headers, data = served(app, signed_in, path)
+        assert status == "200 OK"
+        assert data.startswith(start), kind
+        assert headers["Content-Disposition"].startswith("attachment")
+    status, _, data = served(app, signed_in, f"/batches/{batch_id}/export")
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        assert len(archive.namelist()) == 4
