@@ -22,6 +22,11 @@ from jobs.parsing.page_import.text import text_warnings
 _MAX_DEPTH = 200
 _MAX_COLUMNS = 200
 _CHECK_EVERY = 10_000
+#: a part is not cut before it has one of so many parts of what it may hold
+_LEAST_SHARE = 4
+_MAX_ABOVE_CHARACTERS = 200
+#: characters, lines, blocks of Markdown and tables that are before an item
+_Place = tuple[int, int, int, int]
 
 
 def read(source: Source) -> Document:
@@ -68,20 +73,37 @@ def _load(text: str) -> tuple[Any, bool]:
 class _Part:
     """What becomes one page."""
 
+    above: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     markdown: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     characters: int = 0
 
+    def split(self, place: _Place, above: list[str]) -> _Part:
+        """Take away and return what comes after a place."""
+        characters, lines, markdown, tables = place
+        rest = _Part(above, self.lines[lines:], self.markdown[markdown:], self.tables[tables:])
+        rest.characters = self.characters - characters
+        self.characters = characters
+        del self.lines[lines:], self.markdown[markdown:], self.tables[tables:]
+        return rest
+
 
 class _Writer:
-    """Writes a value depth first into parts of a bounded size."""
+    """Writes a value depth first into parts of a bounded size.
+
+    A part that is full is cut before an item of the outermost list or object that has one far
+    enough into it. What goes on in the next part stands below the names it belongs to.
+    """
 
     def __init__(self, source: Source) -> None:
         self.parts = [_Part()]
         self._budget = source.budget
         self._count = 0
-        self._nested = 0
+        #: the names of the lists and objects that are open; '' for one without a name
+        self._open: list[str] = []
+        #: where the last item of each depth begins in the last part
+        self._starts: dict[int, _Place] = {}
 
     def write(self, value: Any) -> None:
         """Write the whole value."""
@@ -96,26 +118,48 @@ class _Writer:
             self._line(name, _scalar(value), depth)
 
     def _children(self, name: str, value: Any, depth: int) -> None:
-        self._nested += 1
-        if self._nested > _MAX_DEPTH:
+        self._open.append(name)
+        if len(self._open) > _MAX_DEPTH:
             raise ParseError("file_corrupt", "The JSON is nested too deeply.")
         if name:
             self._line(name, None, depth)
             depth += 1
         if isinstance(value, list):
             for item in value:
+                self._begin()
                 self._value("", item, depth)
         else:
             for key, item in value.items():
+                self._begin()
                 self._value(" ".join(clean(key).split()) or '""', item, depth)
-        self._nested -= 1
+        self._open.pop()
+
+    def _begin(self) -> None:
+        """Note that an item begins here, and cut the part when it is full."""
+        self._count += 1
+        if self._count % _CHECK_EVERY == 0:
+            self._budget.check()
+        part = self.parts[-1]
+        place = (part.characters, len(part.lines), len(part.markdown), len(part.tables))
+        self._starts[len(self._open)] = place
+        while self.parts[-1].characters >= SECTION_CHARACTERS:
+            self._cut()
+
+    def _cut(self) -> None:
+        least = SECTION_CHARACTERS // _LEAST_SHARE
+        depth, place = min(found for found in self._starts.items() if found[1][0] >= least)
+        self.parts.append(self.parts[-1].split(place, _above(self._open[:depth])))
+        self._starts = {
+            inner: (at[0] - place[0], at[1] - place[1], at[2] - place[2], at[3] - place[3])
+            for inner, at in self._starts.items()
+            if at >= place
+        }
 
     def _line(self, name: str, text: str | None, depth: int) -> None:
-        part = self._room()
-        shown = escape_inline(name) + (":" if name and text is not None else "")
+        part = self.parts[-1]
         content = escape_inline(" ".join((text or "").split()))
-        markdown = escape_line_starts(f"{shown} {content}".strip())
-        part.markdown.append(f"{'  ' * depth}- {markdown}")
+        shown = escape_inline(name) + (":" if name and text is not None else "")
+        part.markdown.append(_bullet(f"{shown} {content}".strip(), depth))
         line = f"{name}: {text}" if name and text is not None else (name or text or "")
         part.lines.append("  " * depth + line)
         part.characters += len(line)
@@ -125,7 +169,7 @@ class _Writer:
             self._line(name, None, depth)
         header, body = rows[0], rows[1:]
         while body:
-            part = self._room()
+            part = self.parts[-1]
             taken, size = 0, 0
             while taken < len(body) and size < SECTION_CHARACTERS:
                 size += sum(map(len, body[taken])) + len(header)
@@ -137,14 +181,18 @@ class _Writer:
             part.lines.extend("\t".join(row).replace("\n", " ") for row in chunk)
             part.characters += size
             self._budget.check()
+            if body:
+                self.parts.append(_Part(above=_above([*self._open, name])))
+                self._starts = {}
 
-    def _room(self) -> _Part:
-        self._count += 1
-        if self._count % _CHECK_EVERY == 0:
-            self._budget.check()
-        if self.parts[-1].characters >= SECTION_CHARACTERS:
-            self.parts.append(_Part())
-        return self.parts[-1]
+
+def _bullet(text: str, depth: int) -> str:
+    return f"{'  ' * depth}- {escape_line_starts(text)}"
+
+
+def _above(names: list[str]) -> list[str]:
+    named = [name[:_MAX_ABOVE_CHARACTERS] for name in names if name]
+    return [_bullet(escape_inline(name), depth) for depth, name in enumerate(named)]
 
 
 def _records(value: list[Any]) -> Table | None:
@@ -174,7 +222,7 @@ def _pages(parts: list[_Part]) -> Iterator[Page]:
         yield Page(
             number=number,
             text=text,
-            markdown="\n".join(part.markdown).strip("\n"),
+            markdown="\n".join([*part.above, *part.markdown]).strip("\n"),
             tables=part.tables,
             warnings=[] if text.strip() else ["no_text: this page has no text."],
         )

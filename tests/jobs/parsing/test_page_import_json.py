@@ -56,5 +56,40 @@ def test_large_json_is_cut_into_pages(imported):
     assert all(line["page"]["tables"][0][0] == ["番号", "文"] for line in lines[1:])
 
 
+def nested_records(count):
+    return [{"番": number, "中": {"値": [1, 2, "あ" * 50]}} for number in range(count)]
+
+
+@pytest.mark.parametrize("name", ["", "項目"])
+def test_pages_of_nested_records_begin_with_a_record(imported, name):
+    value = {"件": 1, name: nested_records(6_000)} if name else nested_records(6_000)
+    lines = imported(json.dumps(value, ensure_ascii=False).encode(), "a.json")
+    pages = [line["page"]["markdown"].split("\n") for line in lines[1:]]
+    assert len(pages) == 2
+    above = [f"- {name}"] if name else []
+    assert pages[1][: len(above)] == above
+    assert pages[1][len(above)].strip().startswith("- 番: ")
+    assert pages[0][-1].strip() == "- " + "あ" * 50
+    assert sum("番: " in line for page in pages for line in page) == 6_000
+
+
+def test_a_record_larger_than_a_page_goes_on_below_its_names(imported):
+    value = [{"小": 1}, {"大": {"値": [str(number) for number in range(60_000)]}}, {"小": [2]}]
+    lines = imported(json.dumps(value, ensure_ascii=False).encode(), "a.json")
+    first, second = (line["page"]["markdown"].split("\n") for line in lines[1:])
+    assert first[:4] == ["- 小: 1", "- 大", "  - 値", "    - 0"]
+    assert second[:3] == ["- 大", "  - 値", f"    - {int(first[-1].strip('- ')) + 1}"]
+    assert second[-2:] == ["- 小", "  - 2"]
+    assert lines[2]["page"]["text"].startswith("    ")
+
+
+def test_a_table_that_goes_on_stands_below_its_name_again(imported):
+    records = [{"番号": number, "文": "あ" * 50} for number in range(5_000)]
+    lines = imported(json.dumps({"表": records}, ensure_ascii=False).encode(), "a.json")
+    starts = [line["page"]["markdown"][:20] for line in lines[1:]]
+    assert len(starts) == 2
+    assert all(start.startswith("- 表\n\n| 番号 | 文 |") for start in starts)
+
+
 def test_nul_and_lone_surrogates_are_dropped(imported):
     assert page(imported(rb'{"a": "x\u0000\ud800y"}', "a.json"))["text"] == "a: xy"
