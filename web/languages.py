@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Response, request
+from werkzeug.datastructures import LanguageAccept
 
 from web.catalogue.text import Text
 
@@ -16,7 +17,23 @@ def language() -> str:
     for choice in (request.args.get("lang"), request.cookies.get(COOKIE)):
         if choice in LANGUAGES:
             return str(choice)
-    return request.accept_languages.best_match(LANGUAGES, default="en") or "en"
+    return _accepted(request.accept_languages)
+
+
+def _accepted(wishes: LanguageAccept) -> str:
+    """Return the language of the highest quality; `ja-JP` is a wish for `ja` (RFC 4647, 3.4).
+
+    Werkzeug's own best_match prefers a language named exactly, whatever its quality.
+    """
+    quality: dict[str, float] = {}
+    for tag, wish in wishes:
+        name = tag.lower().partition("-")[0]
+        quality[name] = max(wish, quality.get(name, 0))
+    others = quality.get("*", 0)
+    # Of equal wishes the first named wins, and English where none is named.
+    names = [name for name in (*quality, "en", "ja") if name in LANGUAGES]
+    best = max(names, key=lambda name: quality.get(name, others))
+    return best if quality.get(best, others) > 0 else "en"
 
 
 def remember(response: Response, *, secure: bool) -> None:
