@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from flask_babel import gettext
 from markdown_it import MarkdownIt
@@ -17,6 +18,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from web.drawing import draw
+from web.footnotes import environment, footnotes
 
 #: Longer texts are shown as they are: hostile ones take about 25 ms a thousand characters.
 MAX_CHARS = 30_000
@@ -44,9 +46,8 @@ class Heading:
 
 @cache
 def _renderer() -> MarkdownIt:
-    return (
-        MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable("table").disable("image")
-    )
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    return parser.enable(["table", "strikethrough"]).disable("image").use(footnotes)
 
 
 def _mended(child: Token) -> list[Token]:
@@ -63,11 +64,15 @@ def _mended(child: Token) -> list[Token]:
     return mended
 
 
-def render(text: str, max_chars: int = MAX_CHARS) -> Markup | None:
-    """Return the rendered text, or None when it is blank or too long to render."""
+def render(text: str, max_chars: int = MAX_CHARS, *, anchor: str = "text") -> Markup | None:
+    """Return the rendered text, or None when it is blank or too long to render.
+
+    `anchor` begins every id in it, and is another one for each text of a page.
+    """
     if not text.strip() or len(text) > max_chars:
         return None
-    return _html(_renderer().parse(text))
+    env = environment(anchor)
+    return _html(_renderer().parse(text, env), env)
 
 
 def render_with_contents(
@@ -79,7 +84,8 @@ def render_with_contents(
     """
     if not text.strip() or len(text) > max_chars:
         return None, []
-    tokens = _renderer().parse(text)
+    env = environment(anchor)
+    tokens = _renderer().parse(text, env)
     contents: list[Heading] = []
     for place, token in enumerate(tokens):
         if locate is not None and token.children:
@@ -92,7 +98,7 @@ def render_with_contents(
         heading = Heading(depth, _plain(tokens[place + 1]), f"{anchor}-{len(contents) + 1}")
         token.attrSet("id", heading.anchor)
         contents.append(heading)
-    return _html([_drawn(token) for token in tokens]), contents
+    return _html([_drawn(token) for token in tokens], env), contents
 
 
 def _located(child: Token, locate: Locate) -> list[Token]:
@@ -129,7 +135,7 @@ def _plain(inline: Token) -> str:
     return "".join(child.content for child in inline.children or () if child.type in kinds)
 
 
-def _html(tokens: list[Token]) -> Markup:
+def _html(tokens: list[Token], env: dict[str, Any]) -> Markup:
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + _HEADING_SHIFT)}"
@@ -138,5 +144,5 @@ def _html(tokens: list[Token]) -> Markup:
             token.attrSet("tabindex", "0")
         if token.children:
             token.children = [new for child in token.children for new in _mended(child)]
-    html = _renderer().renderer.render(tokens, _renderer().options, {})
+    html = _renderer().renderer.render(tokens, _renderer().options, env)
     return Markup(html)  # noqa: S704 - made by the renderer above, which escapes what it is given
