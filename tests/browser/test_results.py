@@ -102,6 +102,31 @@ def test_a_document_is_read_in_three_views_found_in_and_taken_away(person: Perso
     )
 
 
+def test_very_many_hits_are_marked_up_to_a_bound(person: Person) -> None:
+    text = "あ" * 200_000
+    child_id = add_pages(person.stack, person.subject, {"text": text, "markdown": text})
+    page = person.open(f"/imports/{child_id}?q=あ")
+    marked = "[...(CSS.highlights.get('found') ?? [])].length"
+    wait_until(lambda: page.evaluate(marked) == 10_000)
+
+
+def test_a_footnote_is_followed_to_its_text_and_back(person: Person) -> None:
+    pages = [
+        {
+            "text": "x",
+            "markdown": f"# 契約{n}\n\n本文[^1]です。~~旧条項~~は削る。\n\n[^1]: 脚注{n}の文です。",
+        }
+        for n in (1, 2)
+    ]
+    child_id = add_pages(person.stack, person.subject, *pages)
+    page = person.open(f"/imports/{child_id}")
+    page.locator("sup a").nth(1).click()
+    expect(page.locator(".footnote:target")).to_have_text("[1] 脚注2の文です。")
+    page.locator(".footnote:target a").click()
+    expect(page.locator("sup:target")).to_have_count(1)
+    expect(page).to_have_url(re.compile("#page-2-mark-1$"))
+
+
 def test_a_pages_text_is_copied(person: Person) -> None:
     child_id = add_pages(person.stack, person.subject, {"text": "写す\nline", "markdown": "写す"})
     page = person.open(f"/imports/{child_id}", permissions=["clipboard-read", "clipboard-write"])

@@ -38,12 +38,17 @@ function rangesOf(text) {
   return found;
 }
 
+// More marks than anybody looks at slow the browser's drawing down.
+const MAX_MARKED = 10000;
 let ranges = [];
 let current = -1;
 
 function mark() {
   if (!globalThis.Highlight || !CSS.highlights) return;
-  CSS.highlights.set("found", new Highlight(...ranges));
+  const found = new Highlight();
+  // One by one: as arguments of one call very many ranges overflow the stack.
+  for (const range of ranges.slice(0, MAX_MARKED)) found.add(range);
+  CSS.highlights.set("found", found);
   CSS.highlights.set("current", new Highlight(...ranges.slice(current, current + 1)));
 }
 
