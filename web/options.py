@@ -17,6 +17,7 @@ from pydantic import AfterValidator, Field, SecretStr, StringConstraints, TypeAd
 
 from jobs.sealing import seal
 from models.states import ImportType
+from web.encodings import is_known
 from web.errors import WebError
 from web.json_body import RequestBody, parse_json, validated
 from web.services import services
@@ -42,6 +43,15 @@ def _ordered(text: str) -> str:
     return text
 
 
+def _known(encoding: str) -> str:
+    if not is_known(encoding):
+        raise ValueError("no text is in this encoding")
+    return encoding
+
+
+Encoding = Annotated[
+    str, StringConstraints(pattern="^[A-Za-z0-9_.:-]{1,40}$"), AfterValidator(_known)
+]
 PageRange = Annotated[
     str,
     StringConstraints(max_length=200, pattern=rf"^{_PART}(,{_PART}){{0,49}}$"),
@@ -62,7 +72,7 @@ class Options(RequestBody):
         Annotated[str, StringConstraints(pattern="^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$")] | None
     ) = None
     images: bool = True
-    encoding: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_.:-]{1,40}$")] | None = None
+    encoding: Encoding | None = None
     password: Annotated[SecretStr, Field(min_length=1, max_length=255)] | None = None
 
     def check(self, type: ImportType, place: str) -> None:

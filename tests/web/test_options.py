@@ -11,11 +11,13 @@ import pytest
 from flask.testing import FlaskClient
 
 from jobs.messages import JobMessage, encode_message
+from jobs.parsing.encodings import _ALIASES, decode
 from jobs.sealing import unseal
 from jobs.settings import decode_sealing_key
 from tests.builders import rows
 from tests.web.conftest import SEALING_PAIR, Issuer, Person, make_settings
 from tests.web.test_api_direct import make, promise, sent
+from web.encodings import LABELS, is_known
 from web.factory import create_app
 
 API = "/api/v1"
@@ -164,6 +166,11 @@ def test_another_wish_under_the_same_key_is_another_request(
         ("language", "ja;drop"),
         ("images", "yes"),
         ("encoding", "a b"),
+        ("encoding", "klingon"),
+        ("encoding", "mbcs"),
+        ("encoding", "base64"),
+        ("encoding", "unicode_escape"),
+        ("encoding", ".."),
         ("password", "x" * 256),
         ("custom_id", "a\nb"),
         ("custom_id", "x" * 256),
@@ -177,6 +184,36 @@ def test_a_wrong_option_is_422_with_its_place(
     assert (answer.status_code, answer.json["code"]) == (422, "field_invalid")
     assert answer.json["errors"][0]["pointer"] == f"/{name}"
     assert rows("SELECT id FROM batch") == []
+
+
+def test_an_unknown_encoding_is_refused_on_every_way_in(
+    client: FlaskClient, person: Person
+) -> None:
+    data = {"encoding": "klingon", "file": (BytesIO(b"x = 1"), "a.py")}
+    form = client.post(f"{API}/code2des", data=data, headers=person.headers)
+    query = "filename=a.txt&encoding=Unicode-Escape"
+    raw = client.post(f"{API}/imports?{query}", data=b"x", headers=person.headers)
+    (upload,) = promise(client, person, ("a.txt", b"one"))
+    items = [{"upload_id": upload["upload_id"], "options": {"encoding": "rot13"}}]
+    batch = make(client, person, items)
+    for answer, place in (
+        (form, "/encoding"),
+        (raw, "/encoding"),
+        (batch, "/items/0/options/encoding"),
+    ):
+        assert (answer.status_code, answer.json["code"]) == (422, "field_invalid")
+        assert answer.json["errors"] == [{"pointer": place}]
+    assert rows("SELECT id FROM batch") == []
+
+
+@pytest.mark.parametrize("label", sorted(LABELS | {"Shift_JIS", "UTF-16", "cp932", "EUC-JP"}))
+def test_an_encoding_that_is_taken_is_decoded_with(label: str) -> None:
+    assert is_known(label)
+    assert decode("日".encode(), forced=label).encoding != decode(b"x").encoding
+
+
+def test_every_label_that_the_readers_know_is_taken() -> None:
+    assert [label for label in _ALIASES if not is_known(label)] == []
 
 
 def test_a_password_in_a_query_or_in_broken_bytes_is_refused(
