@@ -28,6 +28,9 @@ def _words(detail: str) -> dict[str, str]:
         "font_missing": gettext(
             "A font of this page is neither embedded nor installed; Japanese text may be lost."
         ),
+        "formula_no_value": gettext(
+            "Formulas of this sheet were never calculated; their cells are blank."
+        ),
         "html_too_complex": gettext(
             "There are too many nested tags or attributes; the text has no structure."
         ),

@@ -1,10 +1,16 @@
-"""Write the values of spreadsheet cells as a person reads them."""
+"""Write the values of spreadsheet cells as text that says the same everywhere.
+
+Dates are in ISO order and numbers have all their digits, whatever the format of a cell shows of
+them; of XLSX also percentages and leading zeros are kept, as they change what a number means.
+"""
 
 from __future__ import annotations
 
 import datetime
 
 _DAY_SECONDS = 86_400
+#: the serial number of the first day of the year 10000
+_MAX_DAYS = 2_958_466
 
 
 def cell_text(value: object) -> str:
@@ -44,11 +50,11 @@ def number_text(value: float) -> str:
 
 def date_text(serial: float, *, is_1904: bool, shows_date: bool, shows_time: bool) -> str:
     """Return a date serial number as text; what is no date stays a number."""
+    if not shows_date and abs(serial) < _MAX_DAYS:
+        return cell_text(datetime.timedelta(seconds=round(serial * _DAY_SECONDS)))
     days = serial + (1462 if is_1904 else 0)
-    if not 0 <= days < 2_958_466:
+    if not 0 <= days < _MAX_DAYS:
         return number_text(serial)
-    if not shows_date:
-        return cell_text(datetime.timedelta(seconds=round(days * _DAY_SECONDS)))
     # Excel takes 1900 for a leap year: day 60 does not exist, days before it are one late
     start = datetime.datetime(1899, 12, 30 if days >= 60 else 31, tzinfo=datetime.UTC)
     moment = start + datetime.timedelta(seconds=round(days * _DAY_SECONDS))

@@ -21,7 +21,7 @@ from jobs.parsing.page_import.language import guess_language
 from jobs.parsing.page_import.markup import escape_inline, heading, table
 from jobs.parsing.page_import.ooxml import Package
 from jobs.parsing.page_import.xlsx_extras import Extras, sheet_extras
-from jobs.parsing.page_import.xlsx_scan import Scan, scan_sheet
+from jobs.parsing.page_import.xlsx_scan import Scan, Scanner
 from jobs.parsing.page_import.xlsx_stream import (
     MAX_SHEET_BYTES,
     Row,
@@ -29,6 +29,7 @@ from jobs.parsing.page_import.xlsx_stream import (
     sheet_parts,
     workbook_part,
 )
+from jobs.parsing.page_import.xlsx_styles import NumberStyles
 
 MAX_ROWS_PER_PAGE = 5_000
 MAX_CELLS_PER_PAGE = 100_000
@@ -95,48 +96,52 @@ class _Loader:
         self.package = Package(source) if source.detected_type == "xlsx" else None
         self._source = source
         self._reader: SheetReader | None = None
+        self._styles = NumberStyles()
         self._parts: dict[str, str] = {}
-        self._lengths: list[int] = []
+        self._scanner = Scanner([], NumberStyles())
         #: one loaded sheet, so that a workbook of one large sheet is loaded once
         self._loaded: tuple[str, calamine.CalamineSheet] | None = None
         if self.package is not None:
             part = workbook_part(self.package)
             self._parts = sheet_parts(self.package, part)
             self._reader = SheetReader(self.package, part, source.budget)
-            self._lengths = self._reader.lengths()
+            self._styles = self._reader.styles
+            self._scanner = Scanner(self._reader.lengths(), self._styles)
         # only now, as calamine loads the strings without limits
         self.workbook = _open(source)
 
     def load(self, meta: calamine.SheetMetadata) -> _Sheet:
         """Return a sheet whose rows can be read twice: once to be counted, once to be written."""
         warnings = []
+        rows: Callable[[], Iterator[Row]]
         if meta.visible != calamine.SheetVisibleEnum.Visible:
             warnings.append("sheet_hidden: this sheet is hidden in the workbook.")
-        rows = self._rows(meta.name)
+        part = self._parts.get(meta.name)
+        scan = self._scan(part)
+        if scan.formulas_without_value:
+            warnings.append("formula_no_value: formulas were never calculated; they are blank.")
+        rows = partial(self._dense_rows, meta.name, scan)
+        if part is not None and not scan.is_dense and self._reader is not None:
+            rows = partial(self._reader.rows, part)
         first: list[Row] = []
         sizes, small = _measure(rows(), first)
         if small:
             rows = partial(iter, first)
-        part = self._parts.get(meta.name)
         extras = sheet_extras(self.package, part) if self.package and part else Extras()
         return _Sheet(
             name=clean(meta.name), rows=rows, sizes=sizes, warnings=warnings, extras=extras
         )
 
-    def _rows(self, name: str) -> Callable[[], Iterator[Row]]:
-        part = self._parts.get(name)
-        scan = Scan()
-        if self.package is not None and part is not None:
-            scan = scan_sheet(self.package.chunks(part, MAX_SHEET_BYTES), self._lengths)
-            if not scan.is_dense and self._reader is not None:
-                return partial(self._reader.rows, part)
-        return partial(self._dense_rows, name, scan.errors)
+    def _scan(self, part: str | None) -> Scan:
+        if self.package is None or part is None:
+            return Scan()
+        return self._scanner.scan(self.package.chunks(part, MAX_SHEET_BYTES))
 
-    def _dense_rows(self, name: str, errors: dict[tuple[int, int], str]) -> Iterator[Row]:
+    def _dense_rows(self, name: str, scan: Scan) -> Iterator[Row]:
         sheet = self._sheet(name)
-        wrong: dict[int, Row] = {}
-        for (row, column), text in errors.items():
-            wrong.setdefault(row, {})[column] = text
+        told: dict[int, Row] = {}
+        for (row, column), text in scan.texts.items():
+            told.setdefault(row, {})[column] = text
         # iter_rows() begins at row 0 but at the first column with a value
         left = sheet.start[1] if sheet.start else 0
         for index, values in enumerate(sheet.iter_rows()):
@@ -145,7 +150,11 @@ class _Loader:
                 for column, text in enumerate(values, start=left)
                 if text != ""
             }
-            cells.update(wrong.get(index, {}))
+            for column, style in scan.styled(index).items():
+                value = values[column - left] if left <= column < left + len(values) else ""
+                if isinstance(value, float):
+                    cells[column] = self._styles.text(value, style)
+            cells.update(told.get(index, {}))
             if index % MAX_ROWS_PER_PAGE == 0:
                 self._source.budget.check()
             if cells:

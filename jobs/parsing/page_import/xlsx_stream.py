@@ -14,7 +14,6 @@ import lxml.etree
 
 from jobs.parsing.budget import Budget
 from jobs.parsing.errors import ParseError
-from jobs.parsing.page_import.cells import date_text, number_text
 from jobs.parsing.page_import.ooxml import (
     Package,
     attribute,
@@ -24,15 +23,11 @@ from jobs.parsing.page_import.ooxml import (
     number,
 )
 from jobs.parsing.page_import.xlsx_scan import column_index
+from jobs.parsing.page_import.xlsx_styles import number_styles
 
 MAX_SHEET_BYTES = 1024 * 1024 * 1024
 MAX_STRINGS_BYTES = 256 * 1024 * 1024
 _CHECK_EVERY = 10_000
-_BUILT_IN_DATES = {**dict.fromkeys((14, 15, 16, 17), "y"), **dict.fromkeys((18, 19, 20, 21), "h")}
-_BUILT_IN_DATES |= {22: "y h", **dict.fromkeys((45, 46, 47), "h")}
-_BUILT_IN_DATES |= {**dict.fromkeys(range(27, 32), "y"), **dict.fromkeys((32, 33), "h")}
-_BUILT_IN_DATES |= {**dict.fromkeys((34, 35, 36), "y"), **dict.fromkeys(range(50, 59), "y")}
-_NOT_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNORECASE)
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 Row = dict[int, str]
 
@@ -81,36 +76,13 @@ def rich_text(item: Any) -> str:
     return "".join(pieces)
 
 
-def date_styles(package: Package, part: str | None) -> dict[int, str]:
-    """Return for each cell style that shows dates what it shows: `y`, `h` or both."""
-    root = package.xml(part) if part else None
-    if root is None:
-        return {}
-    shown = dict(_BUILT_IN_DATES)
-    formats = child(root, "numFmts")
-    for entry in () if formats is None else formats:
-        code = _NOT_FORMAT.sub("", entry.get("formatCode") or "").lower()
-        marks = ("y" if re.search("[ydeg]|m(?!:)", code) else "") + ("h" if "h" in code else "")
-        time_only = re.search("h|s", code) is not None and not re.search("[yd]", code)
-        shown[number(entry.get("numFmtId"), -1)] = "h" if time_only else marks
-    found = {}
-    formats = child(root, "cellXfs")
-    for index, entry in enumerate(() if formats is None else formats):
-        if kind := shown.get(number(entry.get("numFmtId"), -1)):
-            found[index] = kind
-    return found
-
-
 class SheetReader:
     """Reads rows of one sheet as column → text, only where there is text."""
 
     def __init__(self, package: Package, workbook: str, budget: Budget) -> None:
         self._package = package
         self._strings = shared_strings(package, package.target(workbook, "sharedStrings"))
-        self._dates = date_styles(package, package.target(workbook, "styles"))
-        root = package.xml(workbook)
-        flag = attribute(child(root, "workbookPr"), "date1904")
-        self._is_1904 = flag in ("1", "true", "on")
+        self.styles = number_styles(package, workbook)
         self._budget = budget
 
     def lengths(self) -> list[int]:
@@ -148,17 +120,8 @@ class SheetReader:
         return self._number(text, cell.get("s")) if kind == "n" else text.strip()
 
     def _number(self, text: str, style: str | None) -> str:
-        shown = self._dates.get(number(style))
         with suppress(ValueError):
-            amount = float(text)
-            if shown:
-                return date_text(
-                    amount,
-                    is_1904=self._is_1904,
-                    shows_date="y" in shown,
-                    shows_time="h" in shown,
-                )
-            return number_text(amount)
+            return self.styles.text(float(text), number(style))
         return text.strip()
 
 

@@ -60,6 +60,71 @@ def test_dates_are_the_same_in_both_ways_of_reading(imported, corners):
     assert tables(lines)[0][0][0][:5] == expected
 
 
+FORMATS = (
+    "aaa",
+    "m/d(aaaa)",
+    "[$-411]e",
+    "General&quot;年&quot;",
+    "0.00E+00",
+    "0.0%;[Red]-0.0%",
+    "00000",
+    "yyyy/m/d",
+    "[h]:mm",
+)
+
+
+@pytest.mark.parametrize("corners", ["", CORNERS.replace("A1", "A2").replace('r="1"', 'r="2"')])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("46113", [*["2026-04-01"] * 3, "46113", "46113", "4611300%", "46113", "2026-04-01", None]),
+        ("42.25", [*["1900-02-11 06:00:00"] * 3, "42.25", "42.25", "4225%", "42.25", None, None]),
+        ("0.123", [None, None, None, "0.123", "0.123", "12.3%", "0.123", None, "2:57:07"]),
+        ("42", [None, None, None, "42", "42", "4200%", "00042", None, "1008:00:00"]),
+        ("-5", ["-5", "-5", "-5", "-5", "-5", "-500%", "-00005", "-5", "-120:00:00"]),
+    ],
+)
+def test_number_formats_are_the_same_in_both_ways_of_reading(imported, corners, value, expected):
+    formats = "".join(
+        f'<numFmt numFmtId="{number}" formatCode="{code}"/>'
+        for number, code in enumerate(FORMATS, start=170)
+    )
+    styles = "".join(f'<xf numFmtId="{170 + number}"/>' for number in range(len(FORMATS)))
+    cells = "".join(
+        f'<c r="{letter}1" s="{style}"><v>{value}</v></c>'
+        for style, letter in enumerate("ABCDEFGHI")
+    )
+    book = xlsx(
+        {"S": row(1, cells) + corners},
+        styles=f"<numFmts>{formats}</numFmts><cellXfs>{styles}</cellXfs>",
+    )
+    found = tables(imported(book, "a.xlsx"))[0][0][0]
+    pairs = zip(found, expected, strict=False)
+    assert [one if wanted else None for one, wanted in pairs] == expected
+
+
+def test_built_in_percentages_and_rows_of_many_styles_are_read(imported):
+    styles = '<cellXfs><xf numFmtId="0"/><xf numFmtId="9"/><xf numFmtId="10"/></cellXfs>'
+    rows = "".join(
+        row(at, f'<c s="{at % 3}" r="C{at}"><v>0.5</v></c><c r="D{at}" s="1"><v>0.07</v></c>')
+        for at in range(2, 6)
+    )
+    lines = imported(xlsx({"S": rows}, styles=styles), "a.xlsx")
+    assert [line[0] for line in tables(lines)[0][0]] == ["50%", "0.5", "50%", "50%"]
+    assert {line[1] for line in tables(lines)[0][0]} == {"7%"}
+
+
+@pytest.mark.parametrize("empty", ["", "<v/>", "<v></v>"])
+def test_formulas_that_were_never_calculated_are_a_warning(imported, empty):
+    never = f'<c r="A1"><f>SUM(B1:C1)</f>{empty}</c><c r="B1"><v>2</v></c>'
+    calculated = '<c r="A1" t="str"><f>""</f><v></v></c><c r="B1"><f>1+1</f><v>2</v></c>'
+    lines = imported(xlsx({"S": row(1, never), "T": row(1, calculated)}), "a.xlsx")
+    assert [line["page"]["warnings"] for line in lines[1:]] == [
+        ["formula_no_value: formulas were never calculated; they are blank."],
+        [],
+    ]
+
+
 def test_readings_of_shared_strings_are_left_out(imported):
     strings = (
         "<si><r><t>東京</t></r><r><t>都</t></r><rPh sb='0' eb='2'><t>トウキョウ</t></rPh></si>"
