@@ -4,6 +4,7 @@ pages refresh. With it, `?part=live` gives the changing part of the same page, w
 from __future__ import annotations
 
 import secrets
+import unicodedata
 
 from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
@@ -87,7 +88,7 @@ def submit() -> Response:
 @session
 def batch_list() -> Response:
     """List the person's batches, by state and file name."""
-    text = request.args.get("q", "").strip()[:_MAX_SEARCH_CHARS]
+    text = asked_text()
     state = request.args.get("state", "")
     with connection():
         found, following = searches.search_batches(
@@ -108,6 +109,12 @@ def batch_list() -> Response:
         states=list(_FILTERS),
     )
     return live_page(page)
+
+
+def asked_text() -> str:
+    """Return the text to look for, in NFC as names are stored; Macs type and send NFD."""
+    text = unicodedata.normalize("NFC", request.args.get("q", ""))
+    return text.strip()[:_MAX_SEARCH_CHARS]
 
 
 @blueprint.get("/batches/<batch_id>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from web.exports import design_export, page_export
 from web.languages import LANGUAGES, language
 from web.metrics import note_cancelled
 from web.page_images import image_answer
-from web.pages import ignore_ended
+from web.pages import asked_text, ignore_ended
 from web.parts import live_page
 from web.sources import locator
 
@@ -32,7 +33,6 @@ blueprint = Blueprint("results", __name__)
 
 PAGES_AT_ONCE = 10
 VIEWS = ("rendered", "text", "tables")
-_MAX_SEARCH_CHARS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ def _shown(subject: str, view: ChildView) -> Shown:
     numbers = results.page_numbers(subject, view.id)
     place = min(bisect_left(numbers, int(number) if plain else 1), max(len(numbers) - 1, 0))
     first = place - place % PAGES_AT_ONCE
-    text = request.args.get("q", "").strip()[:_MAX_SEARCH_CHARS]
+    text = asked_text()
     how = request.args.get("view", VIEWS[0])
     cursor = encode_cursor(numbers[first] - 1) if numbers else None
     found, _ = results.list_pages(subject, view.id, cursor=cursor, limit=PAGES_AT_ONCE)
@@ -79,10 +79,18 @@ def _shown(subject: str, view: ChildView) -> Shown:
         view=how if how in VIEWS else VIEWS[0],
         text=text,
         pages=found,
-        hits=searches.find_pages(subject, view.id, text) if text else [],
+        hits=_hits(subject, view.id, text) if text else [],
         before=numbers[max(first - PAGES_AT_ONCE, 0) : first],
         after=numbers[behind : behind + PAGES_AT_ONCE],
     )
+
+
+def _hits(subject: str, child_id: str, text: str) -> list[searches.Hit]:
+    """Look for the text in NFC, then in NFD, as the pages keep what stands in the file."""
+    for form in dict.fromkeys((text, unicodedata.normalize("NFD", text))):
+        if found := searches.find_pages(subject, child_id, form):
+            return found
+    return []
 
 
 @blueprint.get("/code2des/<child_id>", defaults={"type": ImportType.CODE2DES})
