@@ -17,6 +17,7 @@ from jobs.parsing.cleaning import clean
 from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.cells import cell_text
 from jobs.parsing.page_import.document import MAX_PAGES, Document, Heading, Page, Source, Table
+from jobs.parsing.page_import.error_cells import error_cells
 from jobs.parsing.page_import.language import guess_language
 from jobs.parsing.page_import.markup import escape_inline, heading, table
 from jobs.parsing.page_import.ooxml import Package
@@ -53,11 +54,11 @@ def read(source: Source) -> Document:
     loader = _Loader(source)
     workbook = loader.workbook
     sheets, warnings = [], []
-    for meta in workbook.sheets_metadata:
+    for index, meta in enumerate(workbook.sheets_metadata):
         if meta.typ not in (calamine.SheetTypeEnum.WorkSheet, calamine.SheetTypeEnum.DialogSheet):
             warnings.append(f"sheet_skipped: {clean(meta.name)!r} holds no cells (chart or macro).")
             continue
-        sheets.append(loader.load(meta))
+        sheets.append(loader.load(meta, index))
         source.budget.check()
         if sum(len(sheet.sizes) for sheet in sheets) > MAX_PAGES:
             raise ParseError("pages_exceeded", f"The sheets make more than {MAX_PAGES} pages.")
@@ -109,15 +110,18 @@ class _Loader:
             self._scanner = Scanner(self._reader.lengths(), self._styles)
         # only now, as calamine loads the strings without limits
         self.workbook = _open(source)
+        errors = error_cells(source)
+        is_whole = len(errors) == len(self.workbook.sheets_metadata)
+        self._errors = errors if is_whole else []
 
-    def load(self, meta: calamine.SheetMetadata) -> _Sheet:
+    def load(self, meta: calamine.SheetMetadata, index: int) -> _Sheet:
         """Return a sheet whose rows can be read twice: once to be counted, once to be written."""
         warnings = []
         rows: Callable[[], Iterator[Row]]
         if meta.visible != calamine.SheetVisibleEnum.Visible:
             warnings.append("sheet_hidden: this sheet is hidden in the workbook.")
         part = self._parts.get(meta.name)
-        scan = self._scan(part)
+        scan = self._scan(part, index)
         if scan.formulas_without_value:
             warnings.append("formula_no_value: formulas were never calculated; they are blank.")
         rows = partial(self._dense_rows, meta.name, scan)
@@ -132,10 +136,10 @@ class _Loader:
             name=clean(meta.name), rows=rows, sizes=sizes, warnings=warnings, extras=extras
         )
 
-    def _scan(self, part: str | None) -> Scan:
-        if self.package is None or part is None:
-            return Scan()
-        return self._scanner.scan(self.package.chunks(part, MAX_SHEET_BYTES))
+    def _scan(self, part: str | None, index: int) -> Scan:
+        if self.package is not None and part is not None:
+            return self._scanner.scan(self.package.chunks(part, MAX_SHEET_BYTES))
+        return Scan(texts=self._errors[index]) if index < len(self._errors) else Scan()
 
     def _dense_rows(self, name: str, scan: Scan) -> Iterator[Row]:
         sheet = self._sheet(name)
@@ -154,11 +158,13 @@ class _Loader:
                 value = values[column - left] if left <= column < left + len(values) else ""
                 if isinstance(value, float):
                     cells[column] = self._styles.text(value, style)
-            cells.update(told.get(index, {}))
+            cells.update(told.pop(index, {}))
             if index % MAX_ROWS_PER_PAGE == 0:
                 self._source.budget.check()
             if cells:
                 yield cells
+        # the last rows may hold nothing else
+        yield from (told[row] for row in sorted(told))
 
     def _sheet(self, name: str) -> calamine.CalamineSheet:
         if self._loaded is not None and self._loaded[0] == name:

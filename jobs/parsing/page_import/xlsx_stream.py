@@ -60,7 +60,7 @@ def shared_strings(package: Package, part: str | None) -> list[str]:
     strings = []
     for item in elements(package, part, MAX_STRINGS_BYTES, "si"):
         strings.append(rich_text(item))
-        _forget(item)
+        forget(item)
     return strings
 
 
@@ -101,7 +101,7 @@ class SheetReader:
                 column = column_index(place.group(1).encode()) if place else column + 1
                 if text := self._text(cell):
                     cells[column] = text
-            _forget(row)
+            forget(row)
             if cells:
                 yield cells
 
@@ -143,7 +143,7 @@ def workbook_part(package: Package) -> str:
     return package.target("", "officeDocument") or "xl/workbook.xml"
 
 
-def _forget(element: Any) -> None:
+def forget(element: Any) -> None:
     """Free an element and those before it, so that memory does not grow with the sheet."""
     element.clear()
     parent = element.getparent()

@@ -1,6 +1,7 @@
 """Write small Office files by hand: only the parts that a reader needs."""
 
 import io
+import struct
 import zipfile
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
@@ -130,4 +131,86 @@ def shape(kind: str, *paragraphs: str) -> str:
     return (
         f'<p:sp><p:nvSpPr><p:cNvPr id="2" name="s"/><p:nvPr><p:ph type="{kind}"/></p:nvPr>'
         f"</p:nvSpPr><p:txBody>{body}</p:txBody></p:sp>"
+    )
+
+
+def ole(name: str, content: bytes) -> bytes:
+    """Return an OLE container of one stream of at most 4096 bytes."""
+    none, last = 0xFFFFFFFF, 0xFFFFFFFE
+    head = bytes.fromhex("D0CF11E0A1B11AE1") + bytes(16)
+    head += struct.pack("<5H6x", 0x3E, 3, 0xFFFE, 9, 6)
+    head += struct.pack("<9I109I", 0, 1, 1, 0, 4096, last, 0, last, 0, 0, *[none] * 108)
+    table = struct.pack("<128I", 0xFFFFFFFD, last, *range(3, 10), last, *[none] * 118)
+
+    def entry(title: str, kind: int, child: int, start: int, size: int) -> bytes:
+        text = title.encode("utf-16-le").ljust(64, b"\0")
+        links = struct.pack("<HBB3I36x", 2 * len(title) + 2, kind, 1, none, none, child)
+        return text + links + struct.pack("<IQ", start, size)
+
+    names = entry("Root Entry", 5, 1, last, 0) + entry(name, 2, none, 2, 4096)
+    return head + table + names.ljust(512, b"\0") + content.ljust(4096, b"\0")
+
+
+def xls(*cells: tuple[int, bytes]) -> bytes:
+    """Return an Excel 97 workbook of one sheet `S`; cells are kinds and contents of records."""
+
+    def record(kind: int, content: bytes = b"") -> bytes:
+        return struct.pack("<HH", kind, len(content)) + content
+
+    def begin(kind: int) -> bytes:
+        return record(0x809, struct.pack("<HHHHII", 0x600, kind, 0, 1997, 0, 6))
+
+    start = 20 + 13 + 4
+    heads = begin(5) + record(0x85, struct.pack("<IHBB", start, 0, 1, 0) + b"S") + record(0x0A)
+    size = record(0x200, struct.pack("<IIHHH", 0, 99, 0, 20, 0))
+    body = b"".join(record(kind, content) for kind, content in cells)
+    return ole("Workbook", heads + begin(0x10) + size + body + record(0x0A))
+
+
+def xlsb(*cells: tuple[int, bytes]) -> bytes:
+    """Return a binary workbook of one sheet `S`; cells are kinds and contents of records."""
+
+    def record(kind: int, content: bytes = b"") -> bytes:
+        first = bytes([kind]) if kind < 128 else bytes([kind & 127 | 128, kind >> 7])
+        return first + bytes([len(content)]) + content
+
+    def text(value: str) -> bytes:
+        return struct.pack("<I", len(value)) + value.encode("utf-16-le")
+
+    sheet = record(156, struct.pack("<II", 0, 1) + text("rId1") + text("S"))
+    body = b"".join(record(kind, content) for kind, content in cells)
+    return package(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{_NAMES}content-types"/>',
+            "_rels/.rels": relationships(("rId1", "officeDocument", "xl/workbook.bin")),
+            "xl/workbook.bin": record(131) + record(143) + sheet + record(144) + record(157),
+            "xl/_rels/workbook.bin.rels": relationships(
+                ("rId1", "worksheet", "worksheets/sheet1.bin")
+            ),
+            "xl/worksheets/sheet1.bin": record(148, struct.pack("<4I", 0, 99, 0, 20))
+            + record(145)
+            + body
+            + record(146),
+        }
+    )
+
+
+def ods(tables: Mapping[str, str]) -> bytes:
+    """Return an OpenDocument workbook; each table is the XML of its rows."""
+    office = "urn:oasis:names:tc:opendocument:xmlns:"
+    names = " ".join(f"xmlns:{name}='{office}{name}:1.0'" for name in ("office", "table", "text"))
+    names += " xmlns:calcext='urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0'"
+    body = "".join(
+        f"<table:table table:name='{name}'>{rows}</table:table>" for name, rows in tables.items()
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    entry = f"<manifest:file-entry manifest:full-path='/' manifest:media-type='{kind}'/>"
+    return package(
+        {
+            "mimetype": kind,
+            "content.xml": f"<office:document-content {names}><office:body><office:spreadsheet>"
+            f"{body}</office:spreadsheet></office:body></office:document-content>",
+            "META-INF/manifest.xml": f"<manifest:manifest xmlns:manifest='{office}manifest:1.0'>"
+            f"{entry}</manifest:manifest>",
+        }
     )

@@ -5,7 +5,6 @@ import pytest
 from jobs.parsing import ParseError
 from tests.jobs.parsing.office_files import (
     MAIN,
-    package,
     relationships,
     row,
     text_cell,
@@ -204,29 +203,3 @@ def test_comments_and_text_boxes_are_kept(imported):
     lines = imported(xlsx({"S": row(1, text_cell("A1", "表"))}, extra=extra), "a.xlsx")
     assert lines[1]["page"]["text"] == "S\n表\nB2: 要確認\nここに押印"
     assert lines[1]["page"]["markdown"].endswith("- B2: 要確認\n- ここに押印")
-
-
-def test_open_document_sheets_are_read(imported):
-    office = "urn:oasis:names:tc:opendocument:xmlns:"
-    names = " ".join(f"xmlns:{name}='{office}{name}:1.0'" for name in ("office", "table", "text"))
-    start, end = "<table:table-cell office:value-type=", "</text:p></table:table-cell>"
-    rows = (
-        f"<table:table-row>{start}'string'><text:p>売上{end}"
-        f"{start}'float' office:value='12'><text:p>12{end}</table:table-row>"
-    )
-    content = (
-        f"<office:document-content {names}><office:body><office:spreadsheet>"
-        f"<table:table table:name='集計'>{rows}</table:table>"
-        "</office:spreadsheet></office:body></office:document-content>"
-    )
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
-    names = f"xmlns:manifest='{office}manifest:1.0'"
-    entry = f"<manifest:file-entry manifest:full-path='/' manifest:media-type='{kind}'/>"
-    parts = {
-        "mimetype": kind,
-        "content.xml": content,
-        "META-INF/manifest.xml": f"<manifest:manifest {names}>{entry}</manifest:manifest>",
-    }
-    lines = imported(package(parts), "a.ods")
-    assert lines[0]["document"]["detected_type"] == "ods"
-    assert tables(lines) == [[[["売上", "12"]]]]
