@@ -35,7 +35,11 @@ class Progress(Body):
 
 
 class ItemError(Body):
-    """Why an import failed. `message` is in the caller's language, `detail` the worker's words."""
+    """Why an import failed. `message` is in the caller's language.
+
+    `detail` is for whoever looks into it: the worker's own words, in English whatever the caller's
+    language; null where there are none.
+    """
 
     code: str
     message: str

@@ -64,6 +64,14 @@ def test_every_outgoing_event_is_a_webhook_of_the_document(openapi: dict[str, An
         assert name in told.get("enum", [told.get("const")])
 
 
+def test_the_document_says_which_words_of_an_error_are_translated(
+    openapi: dict[str, Any],
+) -> None:
+    about = openapi["components"]["schemas"]["ItemError"]["description"]
+    assert "`message` is in the caller's language" in about
+    assert "in English whatever" in about
+
+
 def test_uploads_document_their_bodies(openapi: dict[str, Any]) -> None:
     one = openapi["paths"]["/api/v1/imports"]["post"]["requestBody"]["content"]
     assert one["multipart/form-data"]["schema"]["properties"]["file"]["format"] == "binary"

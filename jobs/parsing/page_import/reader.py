@@ -32,9 +32,8 @@ def read(
         wanted = wanted_pages(options)
         count = len(wanted.among(document.page_count))
         if document.page_count and not count:
-            raise ParseError(
-                "page_range_empty", f"The document has {document.page_count} pages, none asked for."
-            )
+            last = document.page_count
+            raise ParseError("page_range_empty", f"The last page is {last}; none asked for exists.")
         if count > MAX_PAGES:
             raise ParseError("pages_exceeded", f"{count} pages; at most {MAX_PAGES} are read.")
         yield clean_tree({"document": _head(document, found.type, found.warnings, options)})
