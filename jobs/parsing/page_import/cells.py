@@ -7,10 +7,12 @@ them; of XLSX also percentages and leading zeros are kept, as they change what a
 from __future__ import annotations
 
 import datetime
+import re
 
 _DAY_SECONDS = 86_400
 #: the serial number of the first day of the year 10000
 _MAX_DAYS = 2_958_466
+_DURATION = re.compile(r"(-?)P(?:(\d{1,9})D)?T(\d{1,9})H(\d{1,9})M(\d{1,9})(\.\d{1,12})?S")
 
 
 def cell_text(value: object) -> str:
@@ -25,12 +27,26 @@ def cell_text(value: object) -> str:
         shown = value.replace(microsecond=0)
         return shown.isoformat(sep=" ") if value.microsecond < 500_000 else _rounded(shown)
     if isinstance(value, datetime.timedelta):
-        seconds = round(value.total_seconds())
-        sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
-        return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        return _hours(round(value.total_seconds()))
     if isinstance(value, datetime.time):
         return value.replace(microsecond=0).isoformat()
     return str(value)
+
+
+def open_document_text(text: str) -> str:
+    """Return a duration, which ODS has in ISO form and calamine gives as text, as XLSX has it."""
+    text = text.strip()
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return text
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:5])
+    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds + round(float(found[6] or 0))
+    return _hours(-total if found[1] else total)
+
+
+def _hours(seconds: int) -> str:
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _rounded(value: datetime.datetime) -> str:

@@ -15,7 +15,7 @@ import python_calamine as calamine
 
 from jobs.parsing.cleaning import clean
 from jobs.parsing.errors import ParseError
-from jobs.parsing.page_import.cells import cell_text
+from jobs.parsing.page_import.cells import cell_text, open_document_text
 from jobs.parsing.page_import.document import MAX_PAGES, Document, Heading, Page, Source, Table
 from jobs.parsing.page_import.error_cells import error_cells
 from jobs.parsing.page_import.language import guess_language
@@ -143,6 +143,8 @@ class _Loader:
 
     def _dense_rows(self, name: str, scan: Scan) -> Iterator[Row]:
         sheet = self._sheet(name)
+        is_open = self._source.detected_type == "ods"
+        of_text = open_document_text if is_open else str.strip
         told: dict[int, Row] = {}
         for (row, column), text in scan.texts.items():
             told.setdefault(row, {})[column] = text
@@ -150,7 +152,7 @@ class _Loader:
         left = sheet.start[1] if sheet.start else 0
         for index, values in enumerate(sheet.iter_rows()):
             cells = {
-                column: text.strip() if isinstance(text, str) else cell_text(text)
+                column: of_text(text) if isinstance(text, str) else cell_text(text)
                 for column, text in enumerate(values, start=left)
                 if text != ""
             }

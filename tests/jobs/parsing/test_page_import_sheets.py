@@ -44,6 +44,21 @@ def test_error_cells_of_open_document_sheets_are_shown_where_they_stand(imported
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("PT30H05M00S", "30:05:00"),
+        ("PT1106713H02M03.44999928S", "1106713:02:03"),
+        ("-PT01H02M03.51S", "-1:02:04"),
+        ("PT12H00M00S", "12:00:00"),
+    ],
+)
+def test_durations_of_open_document_sheets_are_hours(imported, value, expected):
+    shown = cell("time", "?", f"office:time-value='{value}'") + cell("string", "PT5M")
+    lines = imported(ods({"時": f"<table:table-row>{shown}</table:table-row>"}), "a.ods")
+    assert tables(lines) == [[[[expected, "PT5M"]]]]
+
+
 @pytest.mark.parametrize(("code", "shown"), ERRORS)
 def test_error_cells_of_old_workbooks_are_shown(imported, code, shown):
     number = (0x203, struct.pack("<HHHd", 2, 3, 0, 1.5))
