@@ -1,8 +1,7 @@
 """Find the error cells of XLS, XLSB and ODS workbooks, of which calamine gives ''.
 
-Records: [MS-XLS] 2.4.24 BoolErr and 2.4.127 Formula, [MS-XLSB] 2.4.311 BrtCellError and 2.4.675
-BrtFmlaError. In ODS the cell holds the text that is shown. What is damaged has no error cells:
-calamine decides whether a workbook can be read.
+In XLSB they are the records BrtCellError and BrtFmlaError of [MS-XLSB]. In ODS the cell holds
+the text that is shown. What is damaged has no error cells: calamine decides whether it can be read.
 """
 
 from __future__ import annotations
@@ -11,27 +10,20 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import olefile
-
 from jobs.parsing.errors import ParseError
 from jobs.parsing.page_import.document import Source
 from jobs.parsing.page_import.ooxml import Package, attribute, children, local, number
+from jobs.parsing.page_import.xls_records import ERROR_NAMES, MAX_TEXTS, Texts, sheet_texts
 from jobs.parsing.page_import.xlsx_stream import MAX_SHEET_BYTES, elements, forget, workbook_part
 
-MAX_ERRORS = 100_000
 _CHECK_EVERY = 100_000
-_NAMES = {0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?"}
-_NAMES |= {0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA"}
-_BOF, _EOF, _BOUND_SHEET, _FORMULA, _BOOL_ERROR = 0x809, 0x0A, 0x85, 0x06, 0x205
 _BUNDLE_SHEET, _ROW_HEADER, _CELL_ERRORS = 156, 0, (3, 11)
 _ODS_MARK = b'value-type="error"'
-#: the error texts of one sheet by row and column
-Errors = dict[tuple[int, int], str]
 
 
-def error_cells(source: Source) -> list[Errors]:
+def error_cells(source: Source) -> list[Texts]:
     """Return the error cells of each sheet, in the order of the sheets."""
-    find = {"xls": _xls, "xlsb": _xlsb, "ods": _ods}.get(source.detected_type)
+    find = {"xls": sheet_texts, "xlsb": _xlsb, "ods": _ods}.get(source.detected_type)
     if find is None:
         return []
     try:
@@ -44,46 +36,7 @@ def error_cells(source: Source) -> list[Errors]:
         return []
 
 
-def _xls(source: Source) -> Iterator[Errors]:
-    with olefile.OleFileIO(source.open()) as container:
-        name = next(name for name in ("Workbook", "Book", "") if not name or container.exists(name))
-        data = container.openstream(name).read()
-    starts = [
-        int.from_bytes(data[at : at + 4], "little")
-        for kind, at, _ in _biff(data, 0)
-        if kind == _BOUND_SHEET
-    ]
-    for start in starts:
-        errors: Errors = {}
-        for count, (kind, at, size) in enumerate(_biff(data, start)):
-            if count % _CHECK_EVERY == 0:
-                source.budget.check()
-            code = -1
-            if kind == _BOOL_ERROR and size >= 8 and data[at + 7]:
-                code = data[at + 6]
-            elif kind == _FORMULA and size >= 14 and data[at + 6] == 2:
-                code = data[at + 8] if data[at + 12 : at + 14] == b"\xff\xff" else -1
-            if code in _NAMES and len(errors) < MAX_ERRORS:
-                errors[struct.unpack_from("<HH", data, at)] = _NAMES[code]
-        yield errors
-
-
-def _biff(data: bytes, at: int) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, place and size of the records of a substream, with those inside it."""
-    depth, end = 0, len(data) - 4
-    while at <= end:
-        kind, size = struct.unpack_from("<HH", data, at)
-        at += 4
-        if at + size > len(data):
-            return
-        depth += (kind == _BOF) - (kind == _EOF)
-        yield kind, at, size
-        if depth <= 0:
-            return
-        at += size
-
-
-def _xlsb(source: Source) -> Iterator[Errors]:
+def _xlsb(source: Source) -> Iterator[Texts]:
     package = Package(source)
     workbook = workbook_part(package)
     related = package.relationships(workbook)
@@ -92,7 +45,7 @@ def _xlsb(source: Source) -> Iterator[Errors]:
             continue
         length = int.from_bytes(record[8:12], "little")
         target = related.get(record[12 : 12 + 2 * length].decode("utf-16-le"))
-        errors: Errors = {}
+        errors: Texts = {}
         row = 0
         chunks = package.chunks(target.target, MAX_SHEET_BYTES) if target else ()
         for count, (part, cell) in enumerate(_biff12(chunks)):
@@ -100,9 +53,9 @@ def _xlsb(source: Source) -> Iterator[Errors]:
                 source.budget.check()
             if part == _ROW_HEADER:
                 row = int.from_bytes(cell[:4], "little")
-            elif part in _CELL_ERRORS and len(errors) < MAX_ERRORS:
+            elif part in _CELL_ERRORS and len(errors) < MAX_TEXTS:
                 column = int.from_bytes(cell[:4], "little")
-                errors[row, column] = _NAMES.get(cell[8], "#ERROR")
+                errors[row, column] = ERROR_NAMES.get(cell[8], "#ERROR")
         yield errors
 
 
@@ -140,7 +93,7 @@ def _header(data: bytes, at: int) -> tuple[int, int, int] | None:
     return kind, at, size
 
 
-def _ods(source: Source) -> Iterator[Errors]:
+def _ods(source: Source) -> Iterator[Texts]:
     package = Package(source)
     tail, is_there = b"", False
     for chunk in package.chunks("content.xml", MAX_SHEET_BYTES):
@@ -148,7 +101,7 @@ def _ods(source: Source) -> Iterator[Errors]:
         tail = chunk[-len(_ODS_MARK) :]
     if not is_there:
         return
-    errors: Errors = {}
+    errors: Texts = {}
     row = 0
     names = ("table-row", "table")
     for count, element in enumerate(elements(package, "content.xml", MAX_SHEET_BYTES, *names)):
@@ -160,7 +113,7 @@ def _ods(source: Source) -> Iterator[Errors]:
         else:
             repeated = max(1, number(attribute(element, "number-rows-repeated"), 1))
             for column, text in _ods_row(element):
-                for place in range(row, row + min(repeated, MAX_ERRORS - len(errors))):
+                for place in range(row, row + min(repeated, MAX_TEXTS - len(errors))):
                     errors[place, column] = text
             row += repeated
         forget(element)
@@ -173,6 +126,6 @@ def _ods_row(row: Any) -> Iterator[tuple[int, str]]:
         kinds = {str(value) for key, value in cell.attrib.items() if key.endswith("}value-type")}
         if "error" in kinds:
             text = "\n".join("".join(part.itertext()) for part in children(cell, "p")).strip()
-            for place in range(column, column + min(repeated, MAX_ERRORS)):
+            for place in range(column, column + min(repeated, MAX_TEXTS)):
                 yield place, text
         column += repeated

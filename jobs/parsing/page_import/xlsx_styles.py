@@ -1,8 +1,9 @@
-"""What the number formats of an XLSX workbook make of a number: a date, a percentage, 00042."""
+"""What the number formats of a workbook make of a number: a date, a percentage, 00042."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jobs.parsing.page_import.cells import date_text, number_text
@@ -53,21 +54,26 @@ def number_styles(package: Package, workbook: str) -> NumberStyles:
     part = package.target(workbook, "styles")
     root = package.xml(part) if part else None
     flag = attribute(child(package.xml(workbook), "workbookPr"), "date1904")
-    is_1904 = flag in ("1", "true", "on")
-    if root is None:
-        return NumberStyles(is_1904=is_1904)
+    formats, styles = child(root, "numFmts"), child(root, "cellXfs")
+    return styles_of(
+        {
+            number(entry.get("numFmtId"), -1): (entry.get("formatCode") or "").lower()
+            for entry in (() if formats is None else children(formats, "numFmt"))
+        },
+        [number(entry.get("numFmtId"), -1) for entry in (() if styles is None else styles)],
+        is_1904=flag in ("1", "true", "on"),
+    )
+
+
+def styles_of(codes: Mapping[int, str], used: list[int], *, is_1904: bool) -> NumberStyles:
+    """Return what styles show: `codes` by identifier, in small letters, and which each one uses."""
     formats = {**_BUILT_IN, **_EASTERN}
     plain = {*_EASTERN, 9, 10}
-    listed = child(root, "numFmts")
-    for entry in () if listed is None else children(listed, "numFmt"):
-        code = (entry.get("formatCode") or "").lower()
-        identifier = number(entry.get("numFmtId"), -1)
+    for identifier, code in codes.items():
         formats[identifier] = format_kind(code)
         plain.discard(identifier)
         if not re.search("[dmyhs]", _NOT_FORMAT.sub("", code)):
             plain.add(identifier)
-    listed = child(root, "cellXfs")
-    used = [number(entry.get("numFmtId"), -1) for entry in (() if listed is None else listed)]
     shown = {index: kind for index, one in enumerate(used) if (kind := formats.get(one))}
     return NumberStyles(shown, frozenset(index for index in shown if used[index] in plain), is_1904)
 

@@ -151,7 +151,7 @@ def ole(name: str, content: bytes) -> bytes:
     return head + table + names.ljust(512, b"\0") + content.ljust(4096, b"\0")
 
 
-def xls(*cells: tuple[int, bytes]) -> bytes:
+def xls(*cells: tuple[int, bytes], heads: tuple[tuple[int, bytes], ...] = ()) -> bytes:
     """Return an Excel 97 workbook of one sheet `S`; cells are kinds and contents of records."""
 
     def record(kind: int, content: bytes = b"") -> bytes:
@@ -160,11 +160,12 @@ def xls(*cells: tuple[int, bytes]) -> bytes:
     def begin(kind: int) -> bytes:
         return record(0x809, struct.pack("<HHHHII", 0x600, kind, 0, 1997, 0, 6))
 
-    start = 20 + 13 + 4
-    heads = begin(5) + record(0x85, struct.pack("<IHBB", start, 0, 1, 0) + b"S") + record(0x0A)
+    first = begin(5) + b"".join(record(kind, content) for kind, content in heads)
+    start = len(first) + 13 + 4
+    first += record(0x85, struct.pack("<IHBB", start, 0, 1, 0) + b"S") + record(0x0A)
     size = record(0x200, struct.pack("<IIHHH", 0, 99, 0, 20, 0))
     body = b"".join(record(kind, content) for kind, content in cells)
-    return ole("Workbook", heads + begin(0x10) + size + body + record(0x0A))
+    return ole("Workbook", first + begin(0x10) + size + body + record(0x0A))
 
 
 def xlsb(*cells: tuple[int, bytes]) -> bytes:

@@ -70,6 +70,26 @@ def test_error_cells_of_old_workbooks_are_shown(imported, code, shown):
     assert tables(lines) == [[[["1.5", shown, "TRUE"], ["", "", shown]]]]
 
 
+def test_weekdays_and_dates_before_1900_of_old_workbooks_are_read(imported):
+    codes = {170: "AAA", 171: 'm"月"(aaaa)', 172: "yyyy/m/d"}
+    formats = [
+        (0x41E, struct.pack("<HHB", number, len(code), 1) + code.encode("utf-16-le"))
+        for number, code in codes.items()
+    ]
+    styles = [(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, *codes)]
+    numbers = [
+        (0x203, struct.pack("<HHHd", 0, 0, 1, 46113.0)),
+        (0x27E, struct.pack("<HHHi", 0, 1, 2, 46113 << 2 | 2)),
+        (0xBD, struct.pack("<HHHiHiH", 1, 0, 3, -5 << 2 | 2, 1, 4611350 << 2 | 3, 1)),
+        (0x27E, struct.pack("<HHHi", 2, 0, 0, 46113 << 2 | 2)),
+        (0x06, struct.pack("<HHHdHIHBH", 2, 1, 1, 46114.0, 0, 0, 3, 0x1E, 1)),
+    ]
+    lines = imported(xls(*numbers, heads=(*formats, *styles)), "a.xls")
+    assert tables(lines) == [
+        [[["2026-04-01", "2026-04-01"], ["-5", "2026-04-01 12:00:00"], ["46113", "2026-04-02"]]]
+    ]
+
+
 @pytest.mark.parametrize(("code", "shown"), ERRORS)
 def test_error_cells_of_binary_workbooks_are_shown(imported, code, shown):
     number = (5, struct.pack("<IId", 3, 0, 1.5))
