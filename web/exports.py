@@ -75,7 +75,9 @@ def _download(view: ChildView, kind: str, parts: Iterator[bytes]) -> Response:
     """Return the parts as a download; they are made in the request that asked, while it is sent."""
     extension, content_type = _KINDS[kind]
     response = Response(stream_with_context(parts), content_type=content_type)
-    name = f"{PurePosixPath(view.file_name).stem}.{extension}"
+    stem = PurePosixPath(view.file_name).stem
+    # Of app.tar.gz too only the name is kept.
+    name = f"{stem.removesuffix('.tar') or stem}.{extension}"
     response.headers["Content-Disposition"] = attachment(name)
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response

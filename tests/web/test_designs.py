@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -22,7 +23,7 @@ from jobs.parsing.code2des.phrases import PHRASES
 from models import transitions
 from models.states import ImportType
 from models.transitions import ReportedResult
-from tests.builders import register
+from tests.builders import change, register
 from tests.web.test_pages import SUBJECT, signed_in
 from web.designs.document import stream_document
 from web.designs.sheets import SHEETS
@@ -176,6 +177,7 @@ def test_the_page_offers_each_way_to_take_a_design_away(
     app: Flask, signed_in: FlaskClient, described: dict[str, Any]
 ) -> None:
     batch_id, (child_id,) = register(subject=SUBJECT, type=ImportType.CODE2DES)
+    change("UPDATE code2des SET file_name = '受注.v2.tar.gz' WHERE id = %s", (child_id,))
     done = ReportedResult(
         sha256="0" * 64,
         detected_type="zip",
@@ -196,6 +198,8 @@ def test_the_page_offers_each_way_to_take_a_design_away(
         assert status == "200 OK"
         assert data.startswith(start), kind
         assert headers["Content-Disposition"].startswith("attachment")
+        ending = "md" if kind == "markdown" else kind
+        assert headers["Content-Disposition"].endswith(f"''{quote('受注.v2')}.{ending}")
     status, _, data = served(app, signed_in, f"/batches/{batch_id}/export")
     with zipfile.ZipFile(BytesIO(data)) as archive:
         assert len(archive.namelist()) == 4
