@@ -20,6 +20,7 @@ from jobs.parsing.page_import.formats import SUFFIXES, display_name
 
 _HEAD_BYTES = 65_536
 _OLE_SCAN_BYTES = 4 * 1024 * 1024
+_OLE_DIRECTORY_BYTES = 64 * 1024
 _PDF_WINDOW_BYTES = 1024
 _MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", 0, "png"),
@@ -166,6 +167,10 @@ def _small(archive: zipfile.ZipFile, member: str) -> bool:
 def _ole_type(content: Path | bytes) -> str:
     with open_content(content) as stream:
         data = stream.read(_OLE_SCAN_BYTES)
+        # large workbooks of LibreOffice have their directory at the end
+        sector_bytes = 1 << min(int.from_bytes(data[30:32], "little"), 12)
+        stream.seek((int.from_bytes(data[48:52], "little") + 1) * sector_bytes)
+        data += stream.read(_OLE_DIRECTORY_BYTES)
     for stream_name, name in _OLE_STREAMS:
         if stream_name.encode("utf-16-le") + b"\0\0" in data:
             if name == "encrypted":

@@ -6,7 +6,8 @@ import zipfile
 import pytest
 
 from jobs.parsing import ParseError
-from tests.jobs.parsing.office_files import WORD, paragraph
+from jobs.parsing.page_import.sniffing import detect
+from tests.jobs.parsing.office_files import WORD, paragraph, xls
 
 
 def refused(imported, *arguments):
@@ -66,3 +67,13 @@ def test_a_zip_with_unusual_member_order_is_still_word(imported):
         archive.writestr("word/document.xml", docx_body)
         archive.writestr("[Content_Types].xml", "<x/>")
     assert imported(stream.getvalue(), "x")[0]["document"]["detected_type"] == "docx"
+
+
+def test_an_ole_directory_at_the_end_of_a_large_file_is_found():
+    small = xls()
+    # sector 1 is the directory; it goes where sector 9999 is
+    head, directory, rest = small[:1024], small[1024:1536], small[1536:]
+    head = head[:48] + (9999).to_bytes(4, "little") + head[52:]
+    large = (head + rest).ljust(10_000 * 512, b"\1") + directory
+    assert detect(large, "a.xls").type == "xls"
+    assert detect(large[:5_000_000], "a.xls").type == "ole"
