@@ -141,8 +141,11 @@ def client(product: Stack, timeout_seconds: float = 600) -> httpx.Client:
 
 def children_of(pid: int) -> list[int]:
     """Return the processes that a process started and that still run."""
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in found for child in task.read_text().split()]
+    children = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has just ended
+            children += [int(child) for child in task.read_text().split()]
+    return children
 
 
 def memory_bytes(pid: int, name: str = "VmRSS") -> int:

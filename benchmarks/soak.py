@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg2
 
 from benchmarks.installation import children_of, client, memory_bytes, stack
@@ -34,21 +35,28 @@ def run(options: Options) -> list[Row]:
         rate = burst(product, web, 150) * LOAD_SHARE
         samples: list[dict[str, float]] = []
         over = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(product, samples, over))
-        watcher.start()
         ids: list[str] = []
-        start = time.monotonic()
-        with ThreadPoolExecutor(8) as pool:
-            for number in range(int(rate * options.seconds)):
-                time.sleep(max(0.0, start + number / rate - time.monotonic()))
-                if time.monotonic() > start + options.seconds:
-                    break
-                pool.submit(lambda: ids.append(send(web)))
-        wait_for(product, ids)
-        over.set()
-        watcher.join()
+        with ThreadPoolExecutor(1) as aside:
+            watching = aside.submit(_watch, product, samples, over)
+            try:
+                _load(web, rate, options.seconds, ids)
+                wait_for(product, ids)
+            finally:
+                over.set()
+            watching.result()
     _keep(options.out / "soak-samples.json", samples)
     return _rows(samples, len(ids), options.seconds, rate)
+
+
+def _load(web: httpx.Client, rate: float, seconds: float, ids: list[str]) -> None:
+    """Send `rate` files a second; `ids` takes those of their imports."""
+    start = time.monotonic()
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(int(rate * seconds)):
+            time.sleep(max(0.0, start + number / rate - time.monotonic()))
+            if time.monotonic() > start + seconds:
+                break
+            pool.submit(lambda: ids.append(send(web)))
 
 
 def _rows(samples: list[dict[str, float]], files: int, seconds: float, rate: float) -> list[Row]:
